@@ -127,36 +127,27 @@ char *jr_arena_printf(struct jr_arena *arena, const char *format, ...)
     return text;
 }
 
-/* Capacities are FIRST_ITEMS and then the powers of two, so that an array is full exactly when its
- * count is one of them. */
-static bool is_array_full(size_t count)
-{
-    return count == 0 || (count >= FIRST_ITEMS && (count & (count - 1)) == 0);
-}
-
-/* Double the room of an array of `bytes`: in place if it is the newest allocation, else in a
- * copy. */
-static void *double_array(struct jr_arena *arena, unsigned char *array, size_t bytes)
-{
-    const struct jr_arena_block *block = arena->blocks;
-    bool last = array + bytes == block->bytes + block->used && bytes <= block->size - block->used;
-    void *grown = jr_arena_array(arena, last ? 1 : 2, bytes);
-    if (grown == NULL || last)
-        return grown == NULL ? NULL : array;
-    return memcpy(grown, array, bytes);
-}
-
 void *jr_arena_push(struct jr_arena *arena, void *items, size_t *count, size_t size)
 {
-    unsigned char *array;
+    size_t full = *count, bytes = full * size;
+    unsigned char *array, *grown;
     if (arena->failed)
         return NULL;
     memcpy(&array, items, sizeof array);
-    if (is_array_full(*count)) {
-        array = *count == 0 ? jr_arena_array(arena, FIRST_ITEMS, size)
-                            : double_array(arena, array, *count * size);
-        if (array == NULL)
+    /* Capacities are FIRST_ITEMS and then the powers of two, so that an array is full exactly when
+     * its count is one of them. It grows in place if it is the newest allocation, else as a copy.
+     */
+    if (full == 0 || (full >= FIRST_ITEMS && (full & (full - 1)) == 0)) {
+        const struct jr_arena_block *block = arena->blocks;
+        bool last = full > 0 && array + bytes == block->bytes + block->used &&
+                    bytes <= block->size - block->used;
+        grown = full == 0 ? jr_arena_array(arena, FIRST_ITEMS, size)
+                          : jr_arena_array(arena, last ? 1 : 2, bytes);
+        if (grown == NULL)
             return NULL;
+        if (!last && full > 0)
+            memcpy(grown, array, bytes);
+        array = last ? array : grown;
         memcpy(items, &array, sizeof array);
     }
     return memset(array + (*count)++ * size, 0, size);

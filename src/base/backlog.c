@@ -36,18 +36,8 @@ static int arm_socket(struct jr_backlog *backlog, size_t index, int what)
                                  name_source(FROM_SOCKET, index));
 }
 
-static int add_socket(struct jr_backlog *backlog, int fd)
-{
-    size_t index = backlog->count;
-    if (fd < 0)
-        return 0;
-    backlog->sockets[backlog->count++].fd = fd;
-    return arm_socket(backlog, index, EPOLL_CTL_ADD);
-}
-
 static int open_backlog(struct jr_backlog *backlog, const int *listeners, size_t count)
 {
-    int failed = 0;
     backlog->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     backlog->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     backlog->sockets = calloc(count, sizeof *backlog->sockets);
@@ -55,10 +45,13 @@ static int open_backlog(struct jr_backlog *backlog, const int *listeners, size_t
         return -1;
     for (size_t i = 0; i < JR_BACKLOG_KEPT; i++)
         backlog->kept[i] = -1;
-    for (size_t i = 0; i < count && failed == 0; i++)
-        failed = add_socket(backlog, listeners[i]);
-    if (failed != 0)
-        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (listeners[i] < 0)
+            continue;
+        backlog->sockets[backlog->count].fd = listeners[i];
+        if (arm_socket(backlog, backlog->count++, EPOLL_CTL_ADD) != 0)
+            return -1;
+    }
     return control_backlog_epoll(backlog, EPOLL_CTL_ADD, backlog->timer_fd, EPOLLIN,
                                  name_source(FROM_TIMER, 0));
 }
@@ -82,35 +75,20 @@ static void pause_backlog(struct jr_backlog *backlog)
         backlog->pausing = timerfd_settime(backlog->timer_fd, 0, &pause, NULL) == 0;
 }
 
-static bool has_left(int fd)
-{
-    struct pollfd end = {.fd = fd, .events = POLLRDHUP};
-    return poll(&end, 1, 0) != 0;
-}
-
 /* Keep a connection until its other end is closed; there is room. */
 static void keep_connection(struct jr_backlog *backlog, int fd)
 {
+    struct pollfd end = {.fd = fd, .events = POLLRDHUP};
     size_t i = 0;
     while (backlog->kept[i] >= 0)
         i++;
-    if (has_left(fd) || control_backlog_epoll(backlog, EPOLL_CTL_ADD, fd, EPOLLRDHUP,
-                                              name_source(FROM_KEPT, i)) != 0) {
+    if (poll(&end, 1, 0) != 0 || control_backlog_epoll(backlog, EPOLL_CTL_ADD, fd, EPOLLRDHUP,
+                                                       name_source(FROM_KEPT, i)) != 0) {
         (void)close(fd);
         return;
     }
     backlog->kept[i] = fd;
     backlog->kept_count++;
-}
-
-static void drop_connection(struct jr_backlog *backlog, size_t i)
-{
-    if (backlog->kept[i] < 0)
-        return;
-    (void)close(backlog->kept[i]);
-    backlog->kept[i] = -1;
-    if (backlog->kept_count-- == JR_BACKLOG_KEPT)
-        pause_backlog(backlog);
 }
 
 /* Returns how many of the batch are left. A socket that is left due waits for room. */
@@ -128,40 +106,36 @@ static unsigned accept_at(struct jr_backlog *backlog, size_t index, unsigned bat
     return batch;
 }
 
-static void end_pause(struct jr_backlog *backlog)
-{
-    uint64_t times;
-    unsigned batch = JR_BACKLOG_BATCH;
-    (void)!read(backlog->timer_fd, &times, sizeof times);
-    backlog->pausing = false;
-    for (size_t i = 0; i < backlog->count; i++)
-        if (backlog->sockets[i].due)
-            batch = accept_at(backlog, i, batch);
-}
-
-static void handle_event(struct jr_backlog *backlog, const struct epoll_event *event)
-{
-    size_t index = (size_t)(event->data.u64 >> 2);
-    switch ((enum source)(event->data.u64 & 3)) {
-    case FROM_TIMER:
-        end_pause(backlog);
-        break;
-    case FROM_SOCKET:
-        backlog->sockets[index].due = true;
-        pause_backlog(backlog);
-        break;
-    case FROM_KEPT:
-        drop_connection(backlog, index);
-        break;
-    }
-}
-
 void jr_backlog_turn(struct jr_backlog *backlog)
 {
     struct epoll_event events[EVENTS_MOST];
     int count = backlog->epoll_fd < 0 ? 0 : epoll_wait(backlog->epoll_fd, events, EVENTS_MOST, 0);
-    for (int i = 0; i < count; i++)
-        handle_event(backlog, &events[i]);
+    for (int i = 0; i < count; i++) {
+        size_t index = (size_t)(events[i].data.u64 >> 2);
+        uint64_t times;
+        unsigned batch = JR_BACKLOG_BATCH;
+        switch ((enum source)(events[i].data.u64 & 3)) {
+        case FROM_TIMER: /* the pause is over */
+            (void)!read(backlog->timer_fd, &times, sizeof times);
+            backlog->pausing = false;
+            for (size_t j = 0; j < backlog->count; j++)
+                if (backlog->sockets[j].due)
+                    batch = accept_at(backlog, j, batch);
+            break;
+        case FROM_SOCKET:
+            backlog->sockets[index].due = true;
+            pause_backlog(backlog);
+            break;
+        case FROM_KEPT: /* one has left */
+            if (backlog->kept[index] < 0)
+                break;
+            (void)close(backlog->kept[index]);
+            backlog->kept[index] = -1;
+            if (backlog->kept_count-- == JR_BACKLOG_KEPT)
+                pause_backlog(backlog);
+            break;
+        }
+    }
 }
 
 void jr_backlog_close(struct jr_backlog *backlog)

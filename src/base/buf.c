@@ -167,24 +167,18 @@ static void break_line(struct jr_buf *buf, size_t indent)
     jr_buf_fill(buf, ' ', indent);
 }
 
-/* The length of what stands in quotes, with these; 0 where none begin, or where they end in the
- * middle of a word, as an apostrophe does. */
-static size_t quoted_length(const char *text)
-{
-    if (*text != '\'' && *text != '"')
-        return 0;
-    for (size_t len = 1; text[len] != '\0'; len++)
-        if (text[len] == *text && (text[len + 1] == '\0' || strchr(" \n,.;:)?", text[len + 1])))
-            return len + 1;
-    return 0;
-}
-
-/* The length of the next word, of at most `most` bytes if it has blanks. */
+/* The length of the next word, of at most `most` bytes if it has blanks. Quotes that end in the
+ * middle of a word are none, but apostrophes. */
 static size_t word_length(const char *text, size_t most)
 {
     size_t first = strcspn(text, " \n"), len = *text == '(';
+    const char *open = text + len;
     bool typed = false;
-    len += quoted_length(text + len);
+    for (size_t i = 1; (*open == '\'' || *open == '"') && open[i] != '\0'; i++)
+        if (open[i] == *open && (open[i + 1] == '\0' || strchr(" \n,.;:)?", open[i + 1]))) {
+            len += i + 1;
+            break;
+        }
     for (; text[len] != '\0' && (typed || strchr(" \n", text[len]) == NULL); len++)
         typed = text[len] == '`' ? !typed : typed;
     return typed || len > most ? first : len;
@@ -262,4 +256,39 @@ char *jr_buf_detach(struct jr_buf *buf)
         free(buf->data);
     *buf = (struct jr_buf){.width = buf->width};
     return data;
+}
+
+void jr_inlet_add(struct jr_inlet *inlet, const char *bytes, size_t len)
+{
+    struct jr_buf *buf = &inlet->bytes;
+    if (inlet->at > 0) {
+        memmove(buf->data, buf->data + inlet->at, buf->len - inlet->at);
+        buf->len -= inlet->at;
+        inlet->at = 0;
+    }
+    jr_buf_add(buf, bytes, len);
+}
+
+const char *jr_inlet_line(struct jr_inlet *inlet, size_t *ret_len)
+{
+    size_t len;
+    const char *line = jr_inlet_rest(inlet, &len);
+    const char *end = len == 0 ? NULL : memchr(line, '\n', len);
+    if (end == NULL)
+        return NULL;
+    *ret_len = (size_t)(end - line);
+    inlet->at += *ret_len + 1;
+    return line;
+}
+
+const char *jr_inlet_rest(const struct jr_inlet *inlet, size_t *ret_len)
+{
+    *ret_len = inlet->bytes.len - inlet->at;
+    return *ret_len == 0 ? "" : inlet->bytes.data + inlet->at;
+}
+
+void jr_inlet_release(struct jr_inlet *inlet)
+{
+    jr_buf_release(&inlet->bytes);
+    inlet->at = 0;
 }

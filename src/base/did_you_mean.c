@@ -31,53 +31,37 @@ bool jr_near_file_is_yaml(const char *name)
     return jr_near_file_stem(name) < strlen(name);
 }
 
-static bool find_longer_name(struct jr_buf *ret, const char *path)
-{
-    for (size_t i = 0; ends[i] != NULL; i++) {
-        jr_buf_clear(ret);
-        jr_buf_printf(ret, "%s%s", path, ends[i]);
-        if (!ret->failed && access(ret->data, F_OK) == 0)
-            return true;
-    }
-    jr_buf_clear(ret);
-    return false;
-}
-
-/* The names of the YAML files of a folder, each behind its stem. */
-struct yaml_names {
-    struct jr_arena arena;
-    struct jr_strv stems, names;
-};
-
-static void list_yaml_names(struct yaml_names *ret, const char *folder)
+/* Add the names of the YAML files of a folder. */
+static void list_yaml_names(struct jr_strv *names, struct jr_arena *arena, const char *folder)
 {
     DIR *dir = opendir(folder);
     struct dirent *entry = NULL;
-    while (dir != NULL && ret->names.count < MOST_FILES && (entry = readdir(dir)) != NULL) {
-        const char *name = entry->d_name;
-        if (!jr_near_file_is_yaml(name))
-            continue;
-        jr_strv_push(&ret->stems, &ret->arena,
-                     jr_arena_strndup(&ret->arena, name, jr_near_file_stem(name)));
-        jr_strv_push(&ret->names, &ret->arena, jr_arena_strdup(&ret->arena, name));
-    }
+    while (dir != NULL && names->count < MOST_FILES && (entry = readdir(dir)) != NULL)
+        if (jr_near_file_is_yaml(entry->d_name))
+            jr_strv_push(names, arena, jr_arena_strdup(arena, entry->d_name));
     if (dir != NULL)
         (void)closedir(dir);
 }
 
-static const char *nearest_name(struct yaml_names *names, const char *wanted)
+/* The name whose stem is nearest; NULL: none. */
+static const char *nearest_name(const struct jr_strv *names, struct jr_arena *arena,
+                                const char *wanted)
 {
-    const char *stem = jr_arena_strndup(&names->arena, wanted, jr_near_file_stem(wanted));
-    if (names->arena.failed || names->names.count == 0)
+    struct jr_strv stems = {0};
+    const char *stem = jr_arena_strndup(arena, wanted, jr_near_file_stem(wanted));
+    for (size_t i = 0; i < names->count; i++)
+        jr_strv_push(&stems, arena,
+                     jr_arena_strndup(arena, names->items[i], jr_near_file_stem(names->items[i])));
+    if (arena->failed || names->count == 0)
         return NULL;
-    const char *near = jr_did_you_mean(stem, (const char *const *)names->stems.items);
+    const char *near = jr_did_you_mean(stem, (const char *const *)stems.items);
     bool same = near != NULL && strcmp(near, stem) == 0;
     if (near == NULL || (!same && strlen(stem) < LEAST_STEM))
         return NULL;
     size_t i = 0;
-    while (names->stems.items[i] != near)
+    while (stems.items[i] != near)
         i++;
-    return names->names.items[i];
+    return names->items[i];
 }
 
 bool jr_near_file_find(struct jr_buf *ret, const char *path)
@@ -87,35 +71,36 @@ bool jr_near_file_find(struct jr_buf *ret, const char *path)
     jr_buf_clear(ret);
     if (*name == '\0')
         return false;
-    if (find_longer_name(ret, path))
-        return true;
-    struct yaml_names names = {0};
+    for (size_t i = 0; ends[i] != NULL; i++) {
+        jr_buf_clear(ret);
+        jr_buf_printf(ret, "%s%s", path, ends[i]);
+        if (!ret->failed && access(ret->data, F_OK) == 0)
+            return true;
+    }
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv names = {0};
+    jr_buf_clear(ret);
     jr_buf_add(ret, path, (size_t)(name - path));
-    list_yaml_names(&names, slash == NULL || ret->failed ? "." : ret->data);
-    const char *near = nearest_name(&names, name);
+    list_yaml_names(&names, &arena, slash == NULL || ret->failed ? "." : ret->data);
+    const char *near = nearest_name(&names, &arena, name);
     if (near != NULL)
         jr_buf_str(ret, near);
-    jr_arena_release(&names.arena);
+    jr_arena_release(&arena);
     return near != NULL && !ret->failed;
-}
-
-/* Whether a name ends as those of specs do. */
-static bool is_spec_file(const char *name)
-{
-    const char *end = name + jr_near_file_stem(name);
-    return strncmp(end, ".jobrun.", strlen(".jobrun.")) == 0;
 }
 
 bool jr_near_file_only(struct jr_buf *ret, const char *folder)
 {
-    struct yaml_names names = {0};
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv names = {0};
     const char *only = NULL;
     size_t count = 0;
-    list_yaml_names(&names, folder);
-    for (size_t i = 0; i < names.names.count && !names.arena.failed; i++) {
-        if (!is_spec_file(names.names.items[i]))
+    list_yaml_names(&names, &arena, folder);
+    for (size_t i = 0; i < names.count && !arena.failed; i++) {
+        const char *name = names.items[i];
+        if (strncmp(name + jr_near_file_stem(name), ".jobrun.", strlen(".jobrun.")) != 0)
             continue;
-        only = names.names.items[i];
+        only = name;
         count++;
     }
     jr_buf_clear(ret);
@@ -123,7 +108,7 @@ bool jr_near_file_only(struct jr_buf *ret, const char *folder)
         jr_buf_str(ret, only);
     else if (count == 1)
         jr_buf_printf(ret, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", only);
-    jr_arena_release(&names.arena);
+    jr_arena_release(&arena);
     return count == 1 && !ret->failed;
 }
 
@@ -165,22 +150,16 @@ static unsigned most_edits(const char *word)
     return len <= 4 ? 1 : len <= 8 ? 2 : 3;
 }
 
-/* Whether so many edits leave something of both words: 'r' is no misspelt 'lr', of which it has one
- * letter and lacks the other. */
-static bool leaves_something(unsigned edits, const char *a, const char *b)
-{
-    return edits == 0 || (edits < strlen(a) && edits < strlen(b));
-}
-
 const char *jr_did_you_mean(const char *word, const char *const *candidates)
 {
     unsigned best_edits = most_edits(word) + 1;
     const char *best = NULL;
     for (; *candidates != NULL; candidates++) {
         unsigned edits = jr_edit_distance(word, *candidates, best_edits);
-        /* two slips are no likely beginning of a word */
-        if (edits < best_edits && (edits < 2 || **candidates == *word) &&
-            leaves_something(edits, word, *candidates)) {
+        /* Something is left of both words: 'r' is no misspelt 'lr', of which it has one letter and
+         * lacks the other. And two slips are no likely beginning of a word. */
+        bool near = edits == 0 || (edits < strlen(word) && edits < strlen(*candidates));
+        if (near && edits < best_edits && (edits < 2 || **candidates == *word)) {
             best_edits = edits;
             best = *candidates;
         }

@@ -52,27 +52,22 @@ static size_t fitting_bytes(const char *text, size_t most)
     return at;
 }
 
-/* Where to begin showing a long value: shortly before it differs. */
-static size_t first_shown(const char *value, const char *other)
+/* The part of a side's value that is shown beside the other one: from shortly before it differs,
+ * where it is long. */
+static void add_side_value(struct jr_buf *out, const struct jr_diff_table_side *side,
+                           const struct jr_diff_table_side *other, size_t most)
 {
-    size_t same = 0;
-    while (other != NULL && value[same] != '\0' && value[same] == other[same])
-        same++;
-    return same <= BEFORE ? 0 : jr_utf8_cut(value, strlen(value), same - BEFORE);
-}
-
-/* The part of a value that is shown beside another one. */
-static void add_value_excerpt(struct jr_buf *out, const char *value, const char *other, size_t most)
-{
-    size_t start = 0;
-    if (fitting_bytes(value, most) < strlen(value))
-        start = first_shown(value, other);
+    const char *value = side->value == NULL ? "-" : side->value;
+    size_t start = 0, same = 0;
+    if (fitting_bytes(value, most) < strlen(value)) {
+        while (other->value != NULL && value[same] != '\0' && value[same] == other->value[same])
+            same++;
+        start = same <= BEFORE ? 0 : jr_utf8_cut(value, strlen(value), same - BEFORE);
+    }
     size_t len = fitting_bytes(value + start, most);
-    if (start > 0)
-        jr_buf_str(out, "...");
+    jr_buf_str(out, start > 0 ? "..." : "");
     jr_buf_add(out, value + start, len);
-    if (value[start + len] != '\0')
-        jr_buf_str(out, "...");
+    jr_buf_str(out, value[start + len] != '\0' ? "..." : "");
 }
 
 static void add_side_origin(struct jr_buf *out, const struct jr_diff_table_side *side)
@@ -81,15 +76,6 @@ static void add_side_origin(struct jr_buf *out, const struct jr_diff_table_side 
         jr_buf_printf(out, "%s:%u", side->at.source->name, side->at.line);
     else if (side->value != NULL && side->from != NULL)
         jr_buf_str(out, side->from);
-}
-
-static void add_side_value(struct jr_buf *out, const struct jr_diff_table_side *side,
-                           const struct jr_diff_table_side *other, size_t most)
-{
-    if (side->value == NULL)
-        jr_buf_char(out, '-');
-    else
-        add_value_excerpt(out, side->value, other->value, most);
 }
 
 static void add_side_cell(struct jr_buf *cells, const struct jr_diff_table_side *side,
@@ -105,11 +91,13 @@ static void add_side_cell(struct jr_buf *cells, const struct jr_diff_table_side 
     cells->failed = cells->failed || value.failed || from.failed;
 }
 
-/* Both sides of a row beside each other. */
-static void add_wide_table(struct jr_buf *out, const struct jr_diff_table *contrast,
-                           const char *title)
+void jr_diff_table_text(struct jr_buf *out, const struct jr_diff_table *contrast, const char *title)
 {
-    JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT, table = JR_BUF_INIT;
+    bool wide = false;
+    size_t len;
+    if (contrast->count == 0)
+        return;
     jr_buf_printf(&cells, "%s\tA\t\tB\t\n", title);
     for (size_t i = 0; i < contrast->count; i++) {
         const struct jr_diff_table_row *row = &contrast->rows[i];
@@ -118,49 +106,27 @@ static void add_wide_table(struct jr_buf *out, const struct jr_diff_table *contr
         add_side_cell(&cells, &row->b, &row->a, MOST);
         jr_buf_char(&cells, '\n');
     }
-    jr_table_add(out, &cells, GAP);
-}
-
-/* The sides of a row below its name. */
-static void add_narrow_row(struct jr_buf *out, const struct jr_diff_table_row *row)
-{
-    JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
-    jr_buf_safe(out, row->name);
-    jr_buf_str(&cells, "\n  A");
-    add_side_cell(&cells, &row->a, &row->b, MOST_NARROW);
-    jr_buf_str(&cells, "\n  B");
-    add_side_cell(&cells, &row->b, &row->a, MOST_NARROW);
-    jr_buf_char(&cells, '\n');
-    jr_table_add(out, &cells, GAP);
-}
-
-/* Whether a line of a table is wider than the terminal. */
-static bool is_too_wide(const struct jr_buf *table, size_t width)
-{
-    bool wide = false;
-    size_t len;
-    for (const char *at = table->data; at != NULL && *at != '\0'; at += len + (at[len] == '\n')) {
-        len = strcspn(at, "\n");
-        wide |= jr_utf8_columns(at, len) > width;
-    }
-    return width > 0 && wide;
-}
-
-void jr_diff_table_text(struct jr_buf *out, const struct jr_diff_table *contrast, const char *title)
-{
-    JR_BUF_CLEANUP struct jr_buf table = JR_BUF_INIT;
-    if (contrast->count == 0)
-        return;
-    add_wide_table(&table, contrast, title);
+    jr_table_add(&table, &cells, GAP);
     out->failed |= table.failed;
     if (out->failed)
         return;
-    if (!is_too_wide(&table, out->width)) {
-        jr_buf_str(out, table.data);
-        return;
+    for (const char *at = table.data; at != NULL && *at != '\0'; at += len + (at[len] == '\n')) {
+        len = strcspn(at, "\n");
+        wide |= out->width > 0 && jr_utf8_columns(at, len) > out->width;
     }
-    for (size_t i = 0; i < contrast->count; i++)
-        add_narrow_row(out, &contrast->rows[i]);
+    if (!wide)
+        jr_buf_str(out, table.data);
+    for (size_t i = 0; wide && i < contrast->count; i++) { /* the sides below the name */
+        const struct jr_diff_table_row *row = &contrast->rows[i];
+        jr_buf_clear(&cells);
+        jr_buf_safe(out, row->name);
+        jr_buf_str(&cells, "\n  A");
+        add_side_cell(&cells, &row->a, &row->b, MOST_NARROW);
+        jr_buf_str(&cells, "\n  B");
+        add_side_cell(&cells, &row->b, &row->a, MOST_NARROW);
+        jr_buf_char(&cells, '\n');
+        jr_table_add(out, &cells, GAP);
+    }
 }
 
 /* In a code span nothing is markup but a backtick, and in a table the bar. */
@@ -173,30 +139,24 @@ static bool is_plain_markdown(const char *text)
     return len > 0 && text[0] != ' ' && text[len - 1] != ' ';
 }
 
-/* Every ASCII character but letters and digits as a reference. */
-static void add_references(struct jr_buf *out, const struct jr_buf *text)
+void jr_diff_table_code(struct jr_buf *out, const char *text)
 {
-    for (size_t i = 0; i < text->len; i++) {
-        unsigned char byte = (unsigned char)text->data[i];
+    JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
+    jr_buf_safe(&shown, text);
+    out->failed = out->failed || shown.failed;
+    if (shown.len > 0 && is_plain_markdown(shown.data)) {
+        jr_buf_printf(out, "`%s`", shown.data);
+        return;
+    }
+    jr_buf_str(out, "<code>");
+    for (size_t i = 0; i < shown.len; i++) { /* ASCII but letters and digits as a reference */
+        unsigned char byte = (unsigned char)shown.data[i];
         if (byte < 0x80 && !isalnum(byte))
             jr_buf_printf(out, "&#%u;", byte);
         else
             jr_buf_char(out, (char)byte);
     }
-}
-
-void jr_diff_table_code(struct jr_buf *out, const char *text)
-{
-    JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
-    jr_buf_safe(&shown, text);
-    if (shown.len > 0 && is_plain_markdown(shown.data)) {
-        jr_buf_printf(out, "`%s`", shown.data);
-    } else {
-        jr_buf_str(out, "<code>");
-        add_references(out, &shown);
-        jr_buf_str(out, "</code>");
-    }
-    out->failed = out->failed || shown.failed;
+    jr_buf_str(out, "</code>");
 }
 
 static void add_comment(struct jr_buf *out, const struct jr_diff_table_side *side,
@@ -266,18 +226,6 @@ json_t *jr_diff_table_json(const struct jr_diff_table *contrast)
     return list;
 }
 
-static void measure_columns(size_t widths[static JR_TABLE_COLUMNS], const struct jr_buf *cells)
-{
-    size_t column = 0, len;
-    for (const char *at = cells->data; *at != '\0'; at += len + 1) {
-        len = strcspn(at, "\t\n");
-        size_t width = jr_utf8_columns(at, len);
-        if (width > widths[column])
-            widths[column] = width;
-        column = at[len] == '\n' ? 0 : column + 1;
-    }
-}
-
 void jr_table_add(struct jr_buf *out, const struct jr_buf *cells, size_t gap)
 {
     size_t widths[JR_TABLE_COLUMNS] = {0};
@@ -285,7 +233,13 @@ void jr_table_add(struct jr_buf *out, const struct jr_buf *cells, size_t gap)
     out->failed |= cells->failed;
     if (out->failed || cells->len == 0)
         return;
-    measure_columns(widths, cells);
+    for (const char *at = cells->data; *at != '\0'; at += len + 1) {
+        len = strcspn(at, "\t\n");
+        size_t width = jr_utf8_columns(at, len);
+        if (width > widths[column])
+            widths[column] = width;
+        column = at[len] == '\n' ? 0 : column + 1;
+    }
     for (const char *at = cells->data; *at != '\0'; at += len + 1) {
         len = strcspn(at, "\t\n");
         if (len > 0) {

@@ -16,31 +16,6 @@ enum { PIECE = 4096, FEW = 64 * 1024 };
 
 static const int FLAGS = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
-static void name_hidden(char out[static JR_DRAFT_FILE_NAME], const char *name)
-{
-    (void)snprintf(out, JR_DRAFT_FILE_NAME, ".%s", name);
-}
-
-/* Zeros reserve as well as fallocate(2) does, and for few of them they cost a tenth of it: they
- * never reach the disk. */
-static void write_zeros(int fd, uint64_t bytes)
-{
-    static const char zeros[PIECE];
-    struct iovec pieces[FEW / PIECE];
-    int count = (int)((bytes + PIECE - 1) / PIECE);
-    for (int i = 0; i < count; i++)
-        pieces[i] = (struct iovec){(void *)zeros, PIECE};
-    (void)!writev(fd, pieces, count);
-}
-
-/* Whether the name still means the draft: what is written to a draft must not reach another
- * file. */
-static bool is_own_file(int fd, struct stat *ret)
-{
-    return fstat(fd, ret) == 0 && S_ISREG(ret->st_mode) && ret->st_nlink == 1 &&
-           ret->st_uid == geteuid();
-}
-
 /* Nothing stands there then. A folder, which may hold more than we know of, goes on under another
  * name. */
 static void clear_name(int dir_fd, const char *name)
@@ -54,10 +29,14 @@ static void clear_name(int dir_fd, const char *name)
 
 /* The draft, made where there is none of ours; -1 with errno. `ret` has what it was, with no mode
  * where it is new. */
-static int open_draft(int dir_fd, const char *hidden, mode_t mode, struct stat *ret)
+static int open_draft(char hidden[static JR_DRAFT_FILE_NAME], int dir_fd, const char *name,
+                      mode_t mode, struct stat *ret)
 {
+    (void)snprintf(hidden, JR_DRAFT_FILE_NAME, ".%s", name);
     int fd = openat(dir_fd, hidden, FLAGS);
-    if (fd >= 0 && is_own_file(fd, ret))
+    /* What is written to a draft must not reach another file. */
+    if (fd >= 0 && fstat(fd, ret) == 0 && S_ISREG(ret->st_mode) && ret->st_nlink == 1 &&
+        ret->st_uid == geteuid())
         return fd;
     if (fd >= 0)
         (void)close(fd);
@@ -69,14 +48,20 @@ static int open_draft(int dir_fd, const char *hidden, mode_t mode, struct stat *
 int jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes, mode_t mode,
                           struct jr_error *err)
 {
+    static const char zeros[PIECE];
+    struct iovec pieces[FEW / PIECE];
     char hidden[JR_DRAFT_FILE_NAME];
-    name_hidden(hidden, name);
     struct stat st;
-    JR_CLOSE int fd = open_draft(dir_fd, hidden, mode, &st);
+    JR_CLOSE int fd = open_draft(hidden, dir_fd, name, mode, &st);
     if (fd < 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
+    /* Zeros reserve as well as fallocate(2) does, and for few of them they cost a tenth of it: they
+     * never reach the disk. */
+    int count = bytes <= FEW ? (int)((bytes + PIECE - 1) / PIECE) : 0;
+    for (int i = 0; i < count; i++)
+        pieces[i] = (struct iovec){(void *)zeros, PIECE};
     if (bytes <= FEW)
-        write_zeros(fd, bytes);
+        (void)!writev(fd, pieces, count);
     else
         (void)fallocate(fd, 0, 0, (off_t)bytes);
     return 0;
@@ -87,8 +72,7 @@ int jr_draft_file_open(struct jr_draft_file *ret, int dir_fd, const char *name, 
 {
     struct jr_draft_file draft = {.dir_fd = dir_fd, .name = name};
     struct stat st;
-    name_hidden(draft.hidden, name);
-    draft.fd = open_draft(dir_fd, draft.hidden, mode, &st);
+    draft.fd = open_draft(draft.hidden, dir_fd, name, mode, &st);
     if (draft.fd < 0 || jr_io_set_mode(draft.fd, &st, mode) != 0) {
         jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
         jr_draft_file_close(&draft);
@@ -122,21 +106,14 @@ int jr_draft_file_settle(const struct jr_draft_file *draft, bool sync, struct jr
     return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", draft->name);
 }
 
-static int put_in_place(const struct jr_draft_file *draft)
-{
-    return renameat(draft->dir_fd, draft->hidden, draft->dir_fd, draft->name);
-}
-
 int jr_draft_file_publish(const struct jr_draft_file *draft, struct jr_error *err)
 {
-    int failed = put_in_place(draft);
+    int failed = renameat(draft->dir_fd, draft->hidden, draft->dir_fd, draft->name);
     if (failed != 0 && errno == EISDIR) {
         clear_name(draft->dir_fd, draft->name);
-        failed = put_in_place(draft);
+        failed = renameat(draft->dir_fd, draft->hidden, draft->dir_fd, draft->name);
     }
-    if (failed == 0)
-        return 0;
-    return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", draft->name);
+    return failed == 0 ? 0 : jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", draft->name);
 }
 
 void jr_draft_file_close(struct jr_draft_file *draft)

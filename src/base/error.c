@@ -8,24 +8,15 @@
 
 #include "base/banned.h"
 
-/* Append to a text that is `len` bytes long. */
-static void append_error_text(struct jr_error *err, size_t len, const char *text)
-{
-    size_t more = strnlen(text, sizeof err->text - 1 - len);
-    memcpy(err->text + len, text, more);
-    err->text[len + more] = '\0';
-}
-
 /* The formatted text and, unless it is NULL, ": " and `tail`; what does not fit is cut. */
 __attribute__((format(printf, 2, 0))) static void write_error_text(struct jr_error *err,
                                                                    const char *format, va_list args,
                                                                    const char *tail)
 {
     (void)vsnprintf(err->text, sizeof err->text, format, args);
-    if (tail == NULL)
-        return;
-    append_error_text(err, strlen(err->text), ": ");
-    append_error_text(err, strlen(err->text), tail);
+    size_t len = strlen(err->text);
+    if (tail != NULL)
+        (void)snprintf(err->text + len, sizeof err->text - len, ": %s", tail);
 }
 
 int jr_error_set(struct jr_error *err, enum jr_status status, const char *format, ...)

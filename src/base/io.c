@@ -70,21 +70,6 @@ int jr_io_read_fd(struct jr_buf *ret, int fd, size_t limit, struct jr_error *err
     return result;
 }
 
-static const char *kind_of_file(mode_t mode)
-{
-    switch (mode & S_IFMT) {
-    case S_IFDIR:
-        return "a folder";
-    case S_IFIFO:
-        return "a FIFO";
-    case S_IFCHR:
-    case S_IFBLK:
-        return "a device";
-    default:
-        return "a socket";
-    }
-}
-
 int jr_io_read_file(struct jr_buf *ret, int dir_fd, const char *path, size_t limit,
                     struct jr_error *err)
 {
@@ -93,9 +78,13 @@ int jr_io_read_file(struct jr_buf *ret, int dir_fd, const char *path, size_t lim
     struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "%s: cannot open", path);
-    if (!S_ISREG(status.st_mode))
+    mode_t mode = status.st_mode;
+    if (!S_ISREG(mode))
         return jr_error_set(err, JR_STATUS_LAUNCH, "%s: is %s, not a regular file", path,
-                            kind_of_file(status.st_mode));
+                            S_ISDIR(mode)                    ? "a folder"
+                            : S_ISFIFO(mode)                 ? "a FIFO"
+                            : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+                                                             : "a socket");
     /* By its size, before a byte is read: it may be sparse. */
     if ((status.st_size > 0 && (uint64_t)status.st_size > limit
              ? jr_io_too_large(limit, err)
@@ -159,54 +148,53 @@ int jr_io_set_mode(int fd, const struct stat *status, mode_t mode)
     return (status->st_mode & ALL_BITS) == mode ? 0 : fchmod(fd, mode);
 }
 
-/* Write the new file, and close it. 0, or -1 with errno. */
-static int fill_new_file(int fd, const struct jr_io_source *source, mode_t mode)
+/* Write a file by the source: with `fresh` under its own name, where nothing stands there yet; else
+ * under another one, which is changed to it. */
+static int write_file(int dir_fd, const char *name, const struct jr_io_source *source, mode_t mode,
+                      bool fresh, struct jr_error *err)
 {
+    JR_BUF_CLEANUP struct jr_buf temporary = JR_BUF_INIT;
     struct stat status;
+    int fd = -1;
+    if (fresh)
+        fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (!fresh || (fd < 0 && errno == EEXIST)) {
+        fresh = false;
+        fd = open_temporary(dir_fd, name, mode, &temporary);
+    }
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
     int failed = source->fill(source->data, fd);
     if (failed == 0)
         failed = fstat(fd, &status);
     if (failed == 0)
         failed = jr_io_set_mode(fd, &status, mode);
-    /* Some file systems report a full disk only here. */
-    if (failed == 0)
-        return close(fd);
     int error = errno;
-    (void)close(fd);
+    /* Some file systems report a full disk only here. */
+    if (close(fd) != 0 && failed == 0) {
+        failed = -1;
+        error = errno;
+    }
     errno = error;
+    if (failed == 0 && !fresh)
+        failed = renameat(dir_fd, temporary.data, dir_fd, name);
+    if (failed == 0)
+        return 0;
+    jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", name);
+    (void)unlinkat(dir_fd, fresh ? name : temporary.data, 0);
     return -1;
 }
 
 int jr_io_replace_from(int dir_fd, const char *name, const struct jr_io_source *source, mode_t mode,
                        struct jr_error *err)
 {
-    JR_BUF_CLEANUP struct jr_buf temporary = JR_BUF_INIT;
-    int fd = open_temporary(dir_fd, name, mode, &temporary);
-    if (fd < 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
-    int failed = fill_new_file(fd, source, mode);
-    if (failed == 0)
-        failed = renameat(dir_fd, temporary.data, dir_fd, name);
-    if (failed == 0)
-        return 0;
-    jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", name);
-    (void)unlinkat(dir_fd, temporary.data, 0);
-    return -1;
+    return write_file(dir_fd, name, source, mode, false, err);
 }
 
 int jr_io_make_from(int dir_fd, const char *name, const struct jr_io_source *source, mode_t mode,
                     struct jr_error *err)
 {
-    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-    if (fd < 0 && errno == EEXIST)
-        return jr_io_replace_from(dir_fd, name, source, mode, err);
-    if (fd < 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
-    if (fill_new_file(fd, source, mode) == 0)
-        return 0;
-    jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", name);
-    (void)unlinkat(dir_fd, name, 0);
-    return -1;
+    return write_file(dir_fd, name, source, mode, true, err);
 }
 
 /* Where pieces of a text go. */
@@ -251,16 +239,15 @@ int jr_io_replace(int dir_fd, const char *name, const void *bytes, size_t len, m
                   struct jr_error *err)
 {
     struct text text = {bytes, len};
-    const struct jr_io_source source = {fill_with_text, &text};
-    return jr_io_replace_from(dir_fd, name, &source, mode, err);
+    return write_file(dir_fd, name, &(struct jr_io_source){fill_with_text, &text}, mode, false,
+                      err);
 }
 
 int jr_io_make(int dir_fd, const char *name, const void *bytes, size_t len, mode_t mode,
                struct jr_error *err)
 {
     struct text text = {bytes, len};
-    const struct jr_io_source source = {fill_with_text, &text};
-    return jr_io_make_from(dir_fd, name, &source, mode, err);
+    return write_file(dir_fd, name, &(struct jr_io_source){fill_with_text, &text}, mode, true, err);
 }
 
 /* One folder; an existing one is as good, whatever mkdir had against it: on a read-only file system

@@ -238,11 +238,6 @@ void jr_json_put_decimal(struct jr_buf *out, const char *key, uint64_t value, un
     } while (rest != 0);
 }
 
-static bool is_too_big(const json_error_t *problem)
-{
-    return json_error_code(problem) == json_error_numeric_overflow;
-}
-
 json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err)
 {
     json_error_t problem;
@@ -253,7 +248,7 @@ json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err)
     }
     json_t *json = json_loadb(len == 0 ? "" : text, len,
                               JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &problem);
-    bool too_big = json == NULL && is_too_big(&problem);
+    bool too_big = json == NULL && json_error_code(&problem) == json_error_numeric_overflow;
     if (too_big)
         jr_error_set(err, JR_STATUS_INVALID,
                      "line %d, column %d: a number beyond 64 bits; write it as a string",

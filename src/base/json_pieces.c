@@ -1,4 +1,5 @@
-#include "base/json_pieces.h"
+/* JSON of any size, read in pieces: declared in json.h. */
+#include "base/json.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -83,16 +84,9 @@ static const char *value_end(const struct reader *reader, const char *at)
     return NULL;
 }
 
-static uint64_t hash_of_key(const char *key)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *key != '\0'; key++)
-        hash = (hash ^ (unsigned char)*key) * UINT64_C(0x100000001b3);
-    return hash ^ hash >> 32;
-}
-
 static int note_key(struct reader *reader, struct container *container, const char *key)
 {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
     if (container->count == container->room) {
         size_t room = container->room == 0 ? 64 : container->room * 3 / 2;
         uint64_t *keys = realloc(container->keys, room * sizeof *keys);
@@ -101,7 +95,9 @@ static int note_key(struct reader *reader, struct container *container, const ch
         container->keys = keys;
         container->room = room;
     }
-    container->keys[container->count++] = hash_of_key(key);
+    for (; *key != '\0'; key++)
+        hash = (hash ^ (unsigned char)*key) * UINT64_C(0x100000001b3);
+    container->keys[container->count++] = hash ^ hash >> 32;
     return 0;
 }
 
@@ -109,16 +105,6 @@ static int compare_hashes(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
     return (*x > *y) - (*x < *y);
-}
-
-static bool has_key_twice(struct container *container)
-{
-    if (container->count > 1)
-        qsort(container->keys, container->count, sizeof *container->keys, compare_hashes);
-    for (size_t i = 1; i < container->count; i++)
-        if (container->keys[i] == container->keys[i - 1])
-            return true;
-    return false;
 }
 
 /* What is kept of a member of the outermost object. */
@@ -304,10 +290,13 @@ static const char *take_container(struct reader *reader, const char *at, json_t 
         jr_buf_char(reader->out, container.close);
         reader->depth--;
     }
-    if (end != NULL && has_key_twice(&container)) {
-        (void)fail_at(reader, at, "an object has a key twice");
-        end = NULL;
-    }
+    if (container.count > 1)
+        qsort(container.keys, container.count, sizeof *container.keys, compare_hashes);
+    for (size_t i = 1; end != NULL && i < container.count; i++)
+        if (container.keys[i] == container.keys[i - 1]) {
+            (void)fail_at(reader, at, "an object has a key twice");
+            end = NULL;
+        }
     free(container.keys);
     *ret = container.head;
     return end == NULL ? NULL : end + 1;

@@ -65,19 +65,7 @@ static size_t span_digits(const char *text)
     return strspn(text, "0123456789");
 }
 
-/* Nothing, or [eE] [+-]? digits */
-static bool is_exponent(const char *text)
-{
-    if (*text == '\0')
-        return true;
-    if (*text != 'e' && *text != 'E')
-        return false;
-    text += 1 + (text[1] == '-' || text[1] == '+');
-    size_t digits = span_digits(text);
-    return digits != 0 && text[digits] == '\0';
-}
-
-/* [+-]? ( digits [. digits?]? | . digits ) exponent? */
+/* [+-]? ( digits [. digits?]? | . digits ) ( [eE] [+-]? digits )? */
 static bool is_decimal_number(const char *text)
 {
     text += *text == '-' || *text == '+';
@@ -89,7 +77,13 @@ static bool is_decimal_number(const char *text)
         fraction = span_digits(text + 1);
         text += 1 + fraction;
     }
-    return whole + fraction != 0 && is_exponent(text);
+    if (whole + fraction == 0 || *text == '\0')
+        return whole + fraction != 0;
+    if (*text != 'e' && *text != 'E')
+        return false;
+    text += 1 + (text[1] == '-' || text[1] == '+');
+    size_t digits = span_digits(text);
+    return digits != 0 && text[digits] == '\0';
 }
 
 bool jr_num_double(const char *text, double *ret)
@@ -250,21 +244,18 @@ static int compare_integers(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-static int compare_mixed(int64_t integer, double real)
-{
-    if (real >= BEYOND || real < -BEYOND)
-        return real > 0 ? -1 : 1;
-    int64_t part = (int64_t)real;
-    return integer != part ? compare_integers(integer, part) : compare_reals((double)part, real);
-}
-
 /* One that is known exactly with one that is what it is as a double. */
 static int compare_with_real(const struct jr_exact_number *exact, double real)
 {
-    int order = compare_mixed(exact->integer, real);
-    bool dense = exact->integer < DENSE && exact->integer > -DENSE;
+    int64_t integer = exact->integer;
+    if (real >= BEYOND || real < -BEYOND)
+        return real > 0 ? -1 : 1;
+    int64_t part = (int64_t)real;
+    int order =
+        integer != part ? compare_integers(integer, part) : compare_reals((double)part, real);
     if (order == 0)
         return exact->fraction;
+    bool dense = integer < DENSE && integer > -DENSE;
     return exact->fraction != 0 && dense ? compare_reals(exact->real, real) : order;
 }
 

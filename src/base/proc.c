@@ -200,18 +200,12 @@ bool jr_proc_is_ours(void)
            (pid_t)number == getpid();
 }
 
-/* Without a pidfd. */
-static pid_t find_own_number(pid_t pid)
-{
-    return jr_proc_is_ours() ? pid : search_own_number(pid);
-}
-
 bool jr_proc_own(struct jr_proc *ret, pid_t pid)
 {
     JR_CLOSE int pidfd = pid > 0 ? jr_pidfd_open(pid) : -1;
     pid_t number = pidfd < 0 ? 0 : jr_proc_number(AT_FDCWD, pidfd);
     if (pid > 0 && pidfd < 0 && jr_call_is_missing(errno))
-        number = find_own_number(pid);
+        number = jr_proc_is_ours() ? pid : search_own_number(pid);
     return number > 0 && jr_proc_of(ret, number);
 }
 
@@ -255,20 +249,6 @@ struct jr_proc *jr_proc_all(size_t *ret_count)
     return all;
 }
 
-/* The first whose parent is not below `parent`. */
-static size_t first_child(const struct jr_proc *all, size_t count, pid_t parent)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (all[middle].parent < parent)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 size_t jr_proc_family(const struct jr_proc *all, size_t count, pid_t pid, size_t *ret, size_t most)
 {
     size_t found = 0;
@@ -277,9 +257,16 @@ size_t jr_proc_family(const struct jr_proc *all, size_t count, pid_t pid, size_t
             ret[found++] = i;
     for (size_t next = 0; next < found; next++) {
         pid_t parent = all[ret[next]].pid;
-        size_t i = first_child(all, count, parent);
-        for (; i < count && all[i].parent == parent && found < most; i++)
-            ret[found++] = i;
+        size_t low = 0, high = count; /* the first whose parent is not below it */
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (all[middle].parent < parent)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (; low < count && all[low].parent == parent && found < most; low++)
+            ret[found++] = low;
     }
     return found;
 }
@@ -332,34 +319,6 @@ static void unescape_mount_path(char *text)
     *to = '\0';
 }
 
-struct mount {
-    char *root; /* the group that it shows at its mount point */
-    char *point;
-    const char *type, *options;
-};
-
-/* Read a line of mountinfo: ID PARENT DEVICE ROOT POINT ... - TYPE SOURCE OPTIONS. */
-static bool read_mount(struct mount *ret, char *line)
-{
-    char *tail = strstr(line, " - ");
-    if (tail == NULL)
-        return false;
-    *tail = '\0';
-    tail += strlen(" - ");
-    for (int i = 0; i < 3; i++)
-        (void)strsep(&line, " ");
-    ret->root = strsep(&line, " ");
-    ret->point = strsep(&line, " ");
-    ret->type = strsep(&tail, " ");
-    (void)strsep(&tail, " ");
-    ret->options = tail;
-    if (ret->point == NULL || ret->options == NULL)
-        return false;
-    unescape_mount_path(ret->root);
-    unescape_mount_path(ret->point);
-    return true;
-}
-
 /* What remains of the group's path below the mount's root, "" for the root itself; NULL when the
  * mount does not show it, as from another namespace. */
 static const char *group_below_mount(const char *root, const char *group)
@@ -373,24 +332,34 @@ static const char *group_below_mount(const char *root, const char *group)
 }
 
 /* Where the controller's hierarchy is mounted so that it shows the group, and the group below it;
- * failing that, a mount that shows other ones. */
+ * failing that, a mount that shows other ones. The lines of mountinfo are ID PARENT DEVICE ROOT
+ * POINT ... - TYPE SOURCE OPTIONS; ROOT is the group that is shown at POINT. */
 static void find_mount(struct jr_cgroup_hierarchy *found, char *mounts, const char *controller,
                        const char *group)
 {
-    const char *type = controller == NULL ? "cgroup2" : "cgroup";
-    for (char *line; (line = strsep(&mounts, "\n")) != NULL;) {
-        struct mount mount;
-        if (!read_mount(&mount, line) || strcmp(mount.type, type) != 0 ||
-            (controller != NULL && !list_has_word(mount.options, controller)))
+    for (char *line; !found->shown && (line = strsep(&mounts, "\n")) != NULL;) {
+        char *tail = strstr(line, " - ");
+        if (tail == NULL)
             continue;
-        const char *leaf = group_below_mount(mount.root, group);
+        *tail = '\0';
+        tail += strlen(" - ");
+        for (int i = 0; i < 3; i++)
+            (void)strsep(&line, " ");
+        char *root = strsep(&line, " "), *point = strsep(&line, " ");
+        const char *type = strsep(&tail, " ");
+        (void)strsep(&tail, " ");
+        if (point == NULL || tail == NULL ||
+            strcmp(type, controller == NULL ? "cgroup2" : "cgroup") != 0 ||
+            (controller != NULL && !list_has_word(tail, controller)))
+            continue;
+        unescape_mount_path(root);
+        unescape_mount_path(point);
+        const char *leaf = group_below_mount(root, group);
         if (leaf != NULL || found->point == NULL) {
-            found->point = mount.point;
+            found->point = point;
             found->leaf = leaf == NULL ? "" : leaf;
         }
         found->shown = leaf != NULL;
-        if (found->shown)
-            break;
     }
 }
 

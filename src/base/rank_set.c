@@ -54,11 +54,6 @@ static bool read_set_range(const char **text, struct jr_range *ret)
     return true;
 }
 
-static bool range_has(const struct jr_range *range, uint32_t rank)
-{
-    return rank >= range->first && rank <= range->last && (rank - range->first) % range->step == 0;
-}
-
 /* The greatest common divisor of `a` and `b`; a * *ret_factor is congruent to it modulo b. Euclid's
  * algorithm, extended. */
 static int64_t common_divisor(int64_t a, int64_t b, int64_t *ret_factor)
@@ -109,23 +104,17 @@ static int compare_range_starts(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Whether `range` shares a rank with a range of the set. */
-static bool is_range_repeated(const struct jr_set *set, const struct jr_range *range)
-{
-    for (size_t i = 0; i < set->count; i++)
-        if (ranges_meet(&set->ranges[i], range))
-            return true;
-    return false;
-}
-
 static bool parse_ranges(struct jr_set *set, struct jr_arena *arena, const char **text)
 {
     for (;; ++*text) {
         const char *start = *text;
         struct jr_range range;
+        size_t i = 0;
         if (!read_set_range(text, &range))
             return false;
-        if (set->count == MOST_RANGES || is_range_repeated(set, &range)) {
+        while (i < set->count && !ranges_meet(&set->ranges[i], &range))
+            i++;
+        if (i < set->count || i == MOST_RANGES) {
             *text = start;
             return false;
         }
@@ -157,7 +146,8 @@ bool jr_set_parse(struct jr_set *ret, struct jr_arena *arena, const char *text,
 bool jr_set_has(const struct jr_set *set, uint32_t rank)
 {
     for (size_t i = 0; i < set->count; i++)
-        if (range_has(&set->ranges[i], rank))
+        if (rank >= set->ranges[i].first && rank <= set->ranges[i].last &&
+            (rank - set->ranges[i].first) % set->ranges[i].step == 0)
             return true;
     return set->all;
 }

@@ -19,15 +19,6 @@ static void add_json_inner(struct jr_buf *out, const char *value)
     out->failed |= quoted.failed;
 }
 
-/* The value as written in the output. */
-static void write_value(struct jr_buf *out, const char *value, bool json)
-{
-    if (json)
-        add_json_inner(out, value);
-    else
-        jr_buf_escaped(out, value, strlen(value));
-}
-
 /* The next occurrence of one of the texts, or NULL. In JSON, keys do not count.
  */
 static const char *find_secret_text(const char *at, const char *end, const struct jr_buf *what,
@@ -44,25 +35,21 @@ static const char *find_secret_text(const char *at, const char *end, const struc
     return NULL;
 }
 
-/* What is put in the place of a value. */
-struct place {
-    const char *text;
-    bool json;
-};
-
+/* Put `instead` in the place of a text from byte `from` on. */
 static void replace_secret(struct jr_buf *out, size_t from, const struct jr_buf *what,
-                           struct place place)
+                           const char *instead, bool json)
 {
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
-    if (out->len == from || what->len == 0)
+    out->failed |= what->failed;
+    if (out->failed || out->len == from || what->len == 0)
         return;
     const char *at = out->data + from, *end = out->data + out->len;
-    const char *found = find_secret_text(at, end, what, place.json);
+    const char *found = find_secret_text(at, end, what, json);
     if (found == NULL)
         return;
-    for (; found != NULL; found = find_secret_text(at, end, what, place.json)) {
+    for (; found != NULL; found = find_secret_text(at, end, what, json)) {
         jr_buf_add(&tail, at, (size_t)(found - at));
-        jr_buf_str(&tail, place.text);
+        jr_buf_str(&tail, instead);
         at = found + what->len;
     }
     jr_buf_add(&tail, at, (size_t)(end - at));
@@ -74,11 +61,11 @@ static void replace_secret(struct jr_buf *out, size_t from, const struct jr_buf 
 static void redact_value(struct jr_buf *out, size_t from, const char *value, bool json)
 {
     JR_BUF_CLEANUP struct jr_buf what = JR_BUF_INIT;
-    write_value(&what, value, json);
-    if (what.failed)
-        out->failed = true;
+    if (json)
+        add_json_inner(&what, value);
     else
-        replace_secret(out, from, &what, (struct place){JR_REDACTED, json});
+        jr_buf_safe(&what, value);
+    replace_secret(out, from, &what, JR_REDACTED, json);
 }
 
 /* A function's arguments are JSON to begin with, so a value in them is not what it is elsewhere. */
@@ -101,36 +88,30 @@ void jr_redact_refer(struct jr_buf *out, size_t from, char *const *values, char 
 {
     for (size_t i = 0; values != NULL && values[i] != NULL && !out->failed; i++) {
         JR_BUF_CLEANUP struct jr_buf what = JR_BUF_INIT, name = JR_BUF_INIT;
+        if (strlen(values[i]) < SHORTEST)
+            continue;
         jr_buf_str(&what, values[i]);
         jr_buf_printf(&name, "${env:%s}", names[i]);
-        out->failed |= what.failed || name.failed;
-        if (!out->failed && what.len >= SHORTEST)
-            replace_secret(out, from, &what, (struct place){name.data, false});
+        out->failed |= name.failed;
+        replace_secret(out, from, &what, name.data, false);
     }
-}
-
-static bool holds_any_value(const char *text, char *const *values)
-{
-    for (; values != NULL && *values != NULL; values++)
-        if (strlen(*values) >= SHORTEST && strstr(text, *values) != NULL)
-            return true;
-    return false;
 }
 
 const char *jr_redact_copy(struct jr_arena *arena, const char *text, char *const *values)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    if (text == NULL || !holds_any_value(text, values))
-        return text;
-    jr_buf_str(&out, text);
-    for (; *values != NULL && !out.failed; values++) {
+    bool found = false;
+    for (; text != NULL && values != NULL && *values != NULL && !out.failed; values++) {
         JR_BUF_CLEANUP struct jr_buf what = JR_BUF_INIT;
+        if (strlen(*values) < SHORTEST || strstr(found ? out.data : text, *values) == NULL)
+            continue;
+        if (!found)
+            jr_buf_str(&out, text);
+        found = true;
         jr_buf_str(&what, *values);
-        out.failed |= what.failed;
-        if (!what.failed && what.len >= SHORTEST)
-            replace_secret(&out, 0, &what, (struct place){JR_REDACTED, false});
+        replace_secret(&out, 0, &what, JR_REDACTED, false);
     }
-    return jr_buf_keep(&out, arena);
+    return found ? jr_buf_keep(&out, arena) : text;
 }
 
 /* "/etc/key", "~/key", "../key"; what has signs of base64 is not a path. */

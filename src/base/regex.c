@@ -119,17 +119,6 @@ static int match_subject(const struct jr_regex *regex, const char *subject, size
     return pcre2_match(regex->code, (PCRE2_SPTR)subject, len, from, 0, regex->found, regex->limits);
 }
 
-/* A stack of its own for compiled code that ran out of the machine's. False when it has one
- * already, or there is no memory. */
-static bool get_stack(struct jr_regex *regex)
-{
-    if (regex->stack != NULL)
-        return false;
-    regex->stack = pcre2_jit_stack_create(FIRST_STACK, MOST_STACK, NULL);
-    pcre2_jit_stack_assign(regex->limits, NULL, regex->stack);
-    return regex->stack != NULL;
-}
-
 bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len, size_t from,
                    struct jr_match *ret, bool *ret_limited)
 {
@@ -141,8 +130,13 @@ bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len, size
     }
     regex->tried = true;
     int result = match_subject(regex, subject, len, from);
-    if (result == PCRE2_ERROR_JIT_STACKLIMIT && get_stack(regex))
-        result = match_subject(regex, subject, len, from);
+    if (result == PCRE2_ERROR_JIT_STACKLIMIT && regex->stack == NULL) {
+        /* A stack of its own for compiled code that ran out of the machine's. */
+        regex->stack = pcre2_jit_stack_create(FIRST_STACK, MOST_STACK, NULL);
+        pcre2_jit_stack_assign(regex->limits, NULL, regex->stack);
+        if (regex->stack != NULL)
+            result = match_subject(regex, subject, len, from);
+    }
     regex->matched = result > 0;
     *ret_limited = result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_HEAPLIMIT ||
                    result == PCRE2_ERROR_DEPTHLIMIT || result == PCRE2_ERROR_NOMEMORY ||

@@ -1,6 +1,10 @@
 #include "base/shell_words.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
 
 #include "base/banned.h"
 
@@ -32,7 +36,7 @@ static int open_quote(const char *what, struct jr_error *err)
     return jr_error_set(err, JR_STATUS_USAGE, "the line has an open %s", what);
 }
 
-/* Take `open` and what follows up to its closing mark, as it is. */
+/* Take what is up to the closing mark, as it is. */
 static int take_until(struct reading *word, const char *open, char mark, struct jr_error *err)
 {
     const char *close = strchr(word->at + strlen(open), mark);
@@ -43,41 +47,22 @@ static int take_until(struct reading *word, const char *open, char mark, struct 
     return 0;
 }
 
-/* $(...), which may nest. */
-static int take_command(struct reading *word, struct jr_error *err)
-{
-    const char *at = word->at + 2;
-    for (size_t depth = 1; depth > 0; at++) {
-        if (*at == '\0')
-            return open_quote("$(", err);
-        depth += (size_t)(*at == '(') - (size_t)(*at == ')');
-    }
-    jr_buf_add(&word->text, word->at, (size_t)(at - word->at));
-    word->at = at;
-    return 0;
-}
-
 /* A dollar or a backquote: keep it as it is written. */
 static int take_expansion(struct reading *word, struct jr_error *err)
 {
     word->expands = true;
     if (word->at[0] == '`')
         return take_until(word, "`", '`', err);
-    if (word->at[1] == '(')
-        return take_command(word, err);
     if (word->at[1] == '{')
         return take_until(word, "${", '}', err);
-    jr_buf_char(&word->text, *word->at++);
-    return 0;
-}
-
-static int take_single(struct reading *word, struct jr_error *err)
-{
-    const char *close = strchr(word->at + 1, '\'');
-    if (close == NULL)
-        return open_quote("single quote", err);
-    jr_buf_add(&word->text, word->at + 1, (size_t)(close - word->at - 1));
-    word->at = close + 1;
+    size_t len = 1, depth = word->at[1] == '('; /* $(...) may nest */
+    for (len += depth; depth > 0; len++) {
+        if (word->at[len] == '\0')
+            return open_quote("$(", err);
+        depth += (size_t)(word->at[len] == '(') - (size_t)(word->at[len] == ')');
+    }
+    jr_buf_add(&word->text, word->at, len);
+    word->at += len;
     return 0;
 }
 
@@ -127,9 +112,18 @@ static int take_double(struct reading *word, struct jr_error *err)
 static int take_piece(struct reading *word, const char *start, struct jr_error *err)
 {
     char byte = *word->at;
-    if (byte == '\'' || byte == '"') {
+    if (byte == '"') {
         word->quoted = true;
-        return byte == '"' ? take_double(word, err) : take_single(word, err);
+        return take_double(word, err);
+    }
+    if (byte == '\'') {
+        const char *close = strchr(++word->at, '\'');
+        word->quoted = true;
+        if (close == NULL)
+            return open_quote("single quote", err);
+        jr_buf_add(&word->text, word->at, (size_t)(close - word->at));
+        word->at = close + 1;
+        return 0;
     }
     if (take_escape(word, false)) {
         word->quoted = true;
@@ -145,13 +139,6 @@ static int take_piece(struct reading *word, const char *start, struct jr_error *
     return 0;
 }
 
-/* The number of a descriptor belongs to the redirection after it. */
-static bool is_descriptor(const struct reading *word)
-{
-    return !word->quoted && (*word->at == '<' || *word->at == '>') && word->text.len > 0 &&
-           strspn(word->text.data, "0123456789") == word->text.len;
-}
-
 static int read_shell_word(struct jr_shell_words *ret, struct jr_arena *arena, struct reading *word,
                            struct jr_error *err)
 {
@@ -159,7 +146,9 @@ static int read_shell_word(struct jr_shell_words *ret, struct jr_arena *arena, s
     while (*word->at != '\0' && !is_blank(*word->at) && !is_operator(*word->at))
         if (take_piece(word, start, err) != 0)
             return -1;
-    if (is_descriptor(word)) {
+    /* The number of a descriptor belongs to the redirection after it. */
+    if (!word->quoted && (*word->at == '<' || *word->at == '>') && word->text.len > 0 &&
+        strspn(word->text.data, "0123456789") == word->text.len) {
         ret->tail = start;
         return 0;
     }
@@ -217,4 +206,50 @@ void jr_shell_quote(struct jr_buf *out, const char *word)
     jr_buf_char(out, '\'');
     jr_buf_replaced(out, word, "'", "'\\''");
     jr_buf_char(out, '\'');
+}
+
+enum { SHEBANG_MAX = 256 }; /* Linux reads no more of a first line */
+
+static const char *next_word(struct jr_arena *arena, const char **line)
+{
+    *line += strspn(*line, " \t");
+    size_t len = strcspn(*line, " \t\n");
+    const char *word = jr_arena_strndup(arena, *line, len);
+    *line += len;
+    return word;
+}
+
+struct jr_shebang jr_shebang_read(struct jr_arena *arena, int dir_fd, const char *path)
+{
+    char text[SHEBANG_MAX + 1];
+    struct jr_shebang shebang = {0};
+    JR_CLOSE int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, SHEBANG_MAX);
+    if (got < 2 || memcmp(text, "#!", 2) != 0)
+        return shebang;
+    text[got] = '\0';
+    const char *line = text + 2;
+    shebang.interpreter = next_word(arena, &line);
+    const char *slash = shebang.interpreter == NULL ? NULL : strrchr(shebang.interpreter, '/');
+    if (slash != NULL && strcmp(slash, "/env") == 0) /* it looks up the next word */
+        shebang.program = next_word(arena, &line);
+    /* options of env, and variables that it is to set */
+    if (shebang.program != NULL &&
+        (shebang.program[0] == '-' || strchr(shebang.program, '=') != NULL))
+        shebang.program = NULL;
+    return shebang;
+}
+
+static bool ends_in_return(const char *name)
+{
+    return name != NULL && strchr(name, '\r') != NULL;
+}
+
+bool jr_shebang_help_windows(struct jr_buf *out, const struct jr_shebang *shebang, const char *path)
+{
+    if (!ends_in_return(shebang->interpreter) && !ends_in_return(shebang->program))
+        return false;
+    jr_buf_str(out, "its lines end as on Windows: sed -i 's/\\r$//' ");
+    jr_shell_quote(out, path);
+    return true;
 }

@@ -41,27 +41,23 @@ static size_t plain_len(const char *text)
     return len;
 }
 
-/* Whether the name of NAME=VALUE matches; an item without '=' never does. Nearly every glob is a
- * beginning, which needs no fnmatch(3). */
-static bool name_matches(const char *item, const char *glob)
-{
-    const char *equals = strchr(item, '=');
-    size_t len = plain_len(glob);
-    if (equals == NULL)
-        return false;
-    size_t name_len = (size_t)(equals - item);
-    if (strcmp(glob + len, "*") == 0)
-        return name_len >= len && memcmp(item, glob, len) == 0;
-    JR_FREE char *name = strndup(item, name_len);
-    return name != NULL && fnmatch(glob, name, 0) == 0;
-}
-
 void jr_env_unset(struct jr_strv *env, const char *glob)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < env->count; i++)
-        if (!name_matches(env->items[i], glob))
+    size_t kept = 0, len = plain_len(glob);
+    for (size_t i = 0; i < env->count; i++) {
+        const char *item = env->items[i], *equals = strchr(item, '=');
+        size_t name_len = equals == NULL ? 0 : (size_t)(equals - item);
+        bool matches = false;
+        /* Nearly every glob is a beginning, which needs no fnmatch(3). */
+        if (equals != NULL && strcmp(glob + len, "*") == 0) {
+            matches = name_len >= len && memcmp(item, glob, len) == 0;
+        } else if (equals != NULL) {
+            JR_FREE char *name = strndup(item, name_len);
+            matches = name != NULL && fnmatch(glob, name, 0) == 0;
+        }
+        if (!matches)
             env->items[kept++] = env->items[i];
+    }
     env->count = kept;
     if (env->items != NULL)
         env->items[kept] = NULL;
@@ -81,24 +77,19 @@ static bool is_same_folded(const char *name, const char *word, size_t len)
     return len == 0;
 }
 
-static bool name_contains_word(const char *name, size_t len, const char *word, size_t word_len)
-{
-    const char first = fold_name_byte(*word);
-    for (; len >= word_len; name++, len--)
-        if (fold_name_byte(*name) == first && is_same_folded(name, word, word_len))
-            return true;
-    return false;
-}
-
 /* The places that a word may have in a name that matches: with `*` before it, after it, or both. */
 static bool word_matches(const char *name, size_t len, const char *word, size_t word_len,
                          bool before, bool behind)
 {
-    if (before && behind)
-        return name_contains_word(name, len, word, word_len);
+    const char first = fold_name_byte(*word);
     if (len < word_len || (!before && !behind && len > word_len))
         return false;
-    return is_same_folded(before ? name + len - word_len : name, word, word_len);
+    if (!before || !behind)
+        return is_same_folded(before ? name + len - word_len : name, word, word_len);
+    for (; len >= word_len; name++, len--)
+        if (fold_name_byte(*name) == first && is_same_folded(name, word, word_len))
+            return true;
+    return false;
 }
 
 /* Whether a glob of any kind matches. */

@@ -16,68 +16,54 @@
 
 #include "base/banned.h"
 
-/* Each is made with arguments that it cannot accept, so that nothing happens:
- * what is there complains about them. */
-
-static bool has_answered(long result)
-{
-    return result >= 0 || !jr_call_is_missing(errno);
-}
-
-static bool has_pidfd_open(void)
-{
-    JR_CLOSE int fd = jr_pidfd_open(getpid());
-    return fd >= 0;
-}
-
-static bool has_pidfd_send_signal(void)
-{
-    return has_answered(syscall(SYS_pidfd_send_signal, -1, 0, NULL, 0));
-}
-
-static bool has_waitid(void)
-{
-    JR_CLOSE int fd = open("/", O_PATH | O_CLOEXEC);
-    siginfo_t info;
-    /* EINVAL says that the kernel does not know what is to be waited for. */
-    return syscall(SYS_waitid, JR_P_PIDFD, fd, &info, WEXITED | WNOHANG, NULL) == 0 ||
-           (!jr_call_is_missing(errno) && errno != EINVAL);
-}
-
-static bool has_clone3(void)
-{
-    return has_answered(syscall(SYS_clone3, NULL, 0));
-}
-
-static bool has_openat2(void)
-{
-    return has_answered(syscall(SYS_openat2, -1, NULL, NULL, 0));
-}
-
-static bool has_faccessat2(void)
-{
-    return has_answered(syscall(SYS_faccessat2, -1, "", 0, ~0));
-}
-
-static bool has_memfd_create(void)
-{
-    return has_answered(syscall(SYS_memfd_create, "", ~0u));
-}
-
 const struct jr_syscall *jr_syscalls(size_t *ret_count)
 {
+    enum { NONE = -1, NO_FD = 1 << 30, ALL = ~0 };
     static const struct jr_syscall rows[] = {
-        {"memfd_create", "3.17", "files in /dev/shm or /tmp without a name", has_memfd_create},
-        {"pidfd_send_signal", "5.1", "kill, of children not reaped yet", has_pidfd_send_signal},
-        {"pidfd_open", "5.3", "SIGCHLD, and a pipe between jobrun's two processes", has_pidfd_open},
-        {"clone3", "5.7", "fork, and then a move into the control group", has_clone3},
-        {"waitid of a pidfd", "5.4", "waitid of a pid, of children only", has_waitid},
-        {"openat2", "5.6", "openat, folder by folder", has_openat2},
-        {"faccessat2", "5.8", "access for the same user, else the mode's bits", has_faccessat2},
-        {"close_range", "5.9", "a walk over /proc/self/fd, and marks", jr_close_range_works},
+        {"memfd_create",
+         "3.17",
+         "files in /dev/shm or /tmp without a name",
+         SYS_memfd_create,
+         {0, ALL}},
+        {"pidfd_send_signal",
+         "5.1",
+         "kill, of children not reaped yet",
+         SYS_pidfd_send_signal,
+         {NONE}},
+        {"pidfd_open",
+         "5.3",
+         "SIGCHLD, and a pipe between jobrun's two processes",
+         SYS_pidfd_open,
+         {NONE}},
+        {"clone3", "5.7", "fork, and then a move into the control group", SYS_clone3, {0}},
+        {"waitid of a pidfd",
+         "5.4",
+         "waitid of a pid, of children only",
+         SYS_waitid,
+         {JR_P_PIDFD, NO_FD, 0, WEXITED | WNOHANG}},
+        {"openat2", "5.6", "openat, folder by folder", SYS_openat2, {NONE}},
+        {"faccessat2",
+         "5.8",
+         "access for the same user, else the mode's bits",
+         SYS_faccessat2,
+         {NONE, 0, 0, ALL}},
+        {"close_range",
+         "5.9",
+         "a walk over /proc/self/fd, and marks",
+         SYS_close_range,
+         {ALL, ALL, JR_CLOSE_RANGE_UNSHARE}},
     };
     *ret_count = sizeof rows / sizeof *rows;
     return rows;
+}
+
+bool jr_syscall_works(const struct jr_syscall *call)
+{
+    const long *args = call->args;
+    if (syscall(call->number, args[0], args[1], args[2], args[3], 0L) >= 0)
+        return true;
+    /* Of waitid, EINVAL says that the kernel does not know what is to be waited for. */
+    return !jr_call_is_missing(errno) && (call->number != SYS_waitid || errno != EINVAL);
 }
 
 bool jr_close_range_works(void)
@@ -94,23 +80,6 @@ struct entry {
     char name[];
 };
 
-/* A descriptor by its name; -1: it is none, such as "..". */
-static int read_number(const char *name)
-{
-    int number = 0;
-    for (; *name >= '0' && *name <= '9'; name++)
-        number = number * 10 + (*name - '0');
-    return *name == '\0' ? number : -1;
-}
-
-static int drop_one(int fd, unsigned flags)
-{
-    if ((flags & JR_CLOSE_RANGE_CLOEXEC) != 0)
-        return fcntl(fd, F_SETFD, FD_CLOEXEC);
-    (void)close(fd);
-    return 0;
-}
-
 /* The names are numbers in their order, so that what is closed meanwhile is not missed
  * (fs/proc/fd.c). */
 static int walk_descriptors(int list, unsigned first, unsigned last, unsigned flags)
@@ -120,27 +89,19 @@ static int walk_descriptors(int list, unsigned first, unsigned last, unsigned fl
     while ((len = syscall(SYS_getdents64, list, bytes, sizeof bytes)) > 0)
         for (long at = 0; at < len;) {
             const struct entry *entry = (const void *)(bytes + at);
-            int fd = read_number(entry->name);
+            const char *digit = entry->name;
+            unsigned fd = 0;
+            for (; *digit >= '0' && *digit <= '9'; digit++)
+                fd = fd * 10 + (unsigned)(*digit - '0');
             at += entry->size;
-            if (fd >= 0 && fd != list && (unsigned)fd >= first && (unsigned)fd <= last &&
-                drop_one(fd, flags) != 0)
+            if (*digit != '\0' || (int)fd == list || fd < first || fd > last)
+                continue;
+            if ((flags & JR_CLOSE_RANGE_CLOEXEC) == 0)
+                (void)close((int)fd);
+            else if (fcntl((int)fd, F_SETFD, FD_CLOEXEC) != 0)
                 return -1;
         }
     return len < 0 ? -1 : 0;
-}
-
-static int walk_range(unsigned first, unsigned last, unsigned flags)
-{
-    if ((flags & JR_CLOSE_RANGE_UNSHARE) != 0 && unshare(CLONE_FILES) != 0)
-        return -1;
-    int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (list < 0)
-        return -1;
-    int failed = walk_descriptors(list, first, last, flags);
-    int error = errno;
-    (void)close(list);
-    errno = error;
-    return failed;
 }
 
 int jr_close_range(unsigned first, unsigned last, unsigned flags)
@@ -154,7 +115,16 @@ int jr_close_range(unsigned first, unsigned last, unsigned flags)
     errno = EINVAL;
     if (first > last)
         return -1;
-    return walk_range(first, last, flags);
+    if ((flags & JR_CLOSE_RANGE_UNSHARE) != 0 && unshare(CLONE_FILES) != 0)
+        return -1;
+    int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (list < 0)
+        return -1;
+    int failed = walk_descriptors(list, first, last, flags);
+    int error = errno;
+    (void)close(list);
+    errno = error;
+    return failed;
 }
 
 /* Whether the user that we act as has the rights of `mode`, for the older call asks for the one

@@ -46,11 +46,14 @@ struct jr_syscall {
     const char *name;
     const char *since;     /* the kernel that has it: "5.9" */
     const char *otherwise; /* what jobrun does without it */
-    bool (*works)(void);   /* changes nothing */
+    long number, args[4];  /* such as it does not accept: what is there complains about them */
 };
 
 /* All of them. */
 const struct jr_syscall *jr_syscalls(size_t *ret_count);
+
+/* Whether the kernel has it, and lets us make it; nothing changes. */
+bool jr_syscall_works(const struct jr_syscall *call);
 
 /*
  * close_range(2) of Linux 5.9, for which C libraries before 2.34 have no name, and what stands for

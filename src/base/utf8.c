@@ -18,25 +18,14 @@ static bool is_in_blocks(const struct block *blocks, size_t count, uint32_t poin
     return false;
 }
 
-/* The size that a first byte announces, 0 when it cannot be one. */
-static size_t announced_size(unsigned char lead)
-{
-    static const struct {
-        unsigned char mask, bits;
-    } forms[] = {{0x80, 0x00}, {0xe0, 0xc0}, {0xf0, 0xe0}, {0xf8, 0xf0}};
-    for (size_t i = 0; i < COUNT(forms); i++)
-        if ((lead & forms[i].mask) == forms[i].bits)
-            return i + 1;
-    return 0;
-}
-
 size_t jr_utf8_decode(const char *text, size_t len, uint32_t *ret)
 {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t size = len == 0 ? 0 : announced_size((unsigned char)text[0]);
-    if (size == 0 || size > len)
+    uint32_t point = len == 0 ? 0xff : (unsigned char)text[0];
+    /* The first byte announces the size by the bits that it begins with. */
+    size_t size = point < 0x80 ? 1 : point < 0xc0 ? 0 : point < 0xe0 ? 2 : point < 0xf0 ? 3 : 4;
+    if (size == 0 || size > len || point >= 0xf8)
         return 0;
-    uint32_t point = (unsigned char)text[0];
     if (size > 1)
         point &= 0x7fu >> size;
     for (size_t i = 1; i < size; i++) {

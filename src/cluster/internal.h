@@ -8,7 +8,7 @@
 #ifndef JR_CLUSTER_INTERNAL_H
 #define JR_CLUSTER_INTERNAL_H
 
-#include "base/inlet.h"
+#include "base/buf.h"
 #include "cluster/agent.h"
 #include "cluster/controller.h"
 #include "cluster/protocol.h"

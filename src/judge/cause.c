@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/did_you_mean.h"
-#include "base/shebang.h"
+#include "base/shell_words.h"
 #include "base/strv.h"
 #include "judge/exception.h"
 #include "judge/words.h"

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/json_pieces.h"
+#include "base/json.h"
 #include "judge/artifacts.h"
 #include "judge/result_checks.h"
 #include "run/policies/pin_results.h"

@@ -197,7 +197,7 @@ static void print_system_calls(struct jr_buf *out)
     size_t count, missing = 0;
     const struct jr_syscall *rows = jr_syscalls(&count);
     for (size_t i = 0; i < count; i++) {
-        if (rows[i].works())
+        if (jr_syscall_works(&rows[i]))
             continue;
         jr_buf_printf(out, "%s %s (Linux %s) is missing or refused; instead: %s\n",
                       missing++ == 0 ? "kernel  " : "        ", rows[i].name, rows[i].since,

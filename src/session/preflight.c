@@ -14,12 +14,11 @@
 #include "base/did_you_mean.h"
 #include "base/io.h"
 #include "base/setting_words.h"
-#include "base/shebang.h"
+#include "base/shell_words.h"
 #include "base/strv.h"
 #include "base/syscalls.h"
 #include "host/ask.h"
 #include "session/internal.h"
-#include "session/preflight.h"
 #include "spawn/program.h"
 
 #include "base/banned.h"

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/inlet.h"
+#include "base/buf.h"
 
 enum jr_exchange_kind {
     JR_EXCHANGE_FENCE = 1,

@@ -18,12 +18,12 @@ static void writes_for_the_reader(void)
          "-s 'devices=[0, 1]'-s mpi=none"},
         {JR_SETTING("required", "\"0\""), "required: \"0\"", "-s 'required=\"0\"'"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    JR_EACH(row, rows)
         for (int option = 0; option < 2; option++) {
             struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-            jr_setting_words(&out, rows[i].text, option == 1 ? "-s" : NULL);
+            jr_setting_words(&out, row->text, option == 1 ? "-s" : NULL);
             JR_ASSERT_TEXT(out.data == NULL ? "" : out.data,
-                           option == 1 ? rows[i].option : rows[i].field);
+                           option == 1 ? row->option : row->field);
         }
 }
 
