@@ -15,17 +15,15 @@ static bool is_zero(const unsigned char *bytes, size_t len)
 
 static void refuses_impossible_sizes(void)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    CU_ASSERT_PTR_NULL(jr_arena_alloc(&arena, SIZE_MAX));
-    CU_ASSERT_TRUE(arena.failed);
-    jr_arena_release(&arena);
-    CU_ASSERT_FALSE(arena.failed);
-    CU_ASSERT_PTR_NULL(jr_arena_array(&arena, SIZE_MAX / 4, 8));
-    CU_ASSERT_TRUE(arena.failed);
-    jr_arena_release(&arena);
-    CU_ASSERT_PTR_NULL(jr_arena_strndup(&arena, "x", SIZE_MAX));
-    CU_ASSERT_TRUE(arena.failed);
-    jr_arena_release(&arena);
+    for (int i = 0; i < 3; i++) {
+        struct jr_arena arena = JR_ARENA_INIT;
+        CU_ASSERT_PTR_NULL(i == 0   ? jr_arena_alloc(&arena, SIZE_MAX)
+                           : i == 1 ? jr_arena_array(&arena, SIZE_MAX / 4, 8)
+                                    : jr_arena_strndup(&arena, "x", SIZE_MAX));
+        CU_ASSERT_TRUE(arena.failed);
+        jr_arena_release(&arena);
+        CU_ASSERT_FALSE(arena.failed);
+    }
     jr_arena_release(NULL);
 }
 
@@ -34,11 +32,9 @@ static void keeps_its_limit(void)
     struct jr_arena arena = {.limit = 1000};
     CU_ASSERT_PTR_NOT_NULL(jr_arena_alloc(&arena, 900));
     CU_ASSERT_PTR_NULL(jr_arena_alloc(&arena, 200));
-    CU_ASSERT_TRUE(arena.failed);
-    CU_ASSERT_TRUE(arena.used <= 1000);
+    CU_ASSERT_TRUE(arena.failed && arena.used <= 1000);
     jr_arena_release(&arena);
-    CU_ASSERT_EQUAL(arena.limit, 1000);
-    CU_ASSERT_EQUAL(arena.used, 0);
+    CU_ASSERT_TRUE(arena.limit == 1000 && arena.used == 0);
     CU_ASSERT_PTR_NOT_NULL(jr_arena_alloc(&arena, 900));
     jr_arena_release(&arena);
 }
@@ -78,23 +74,6 @@ static void copies_strings(void)
     jr_arena_release(&arena);
 }
 
-static void pushes_items(void)
-{
-    struct jr_arena arena = JR_ARENA_INIT;
-    int *items = NULL;
-    size_t count = 0;
-    for (int i = 0; i < 1000; i++) {
-        int *slot = jr_arena_push(&arena, &items, &count, sizeof *slot);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
-        CU_ASSERT_EQUAL(*slot, 0);
-        *slot = i;
-    }
-    CU_ASSERT_EQUAL(count, 1000);
-    for (int i = 0; i < 1000; i++)
-        CU_ASSERT_EQUAL_FATAL(items[i], i);
-    jr_arena_release(&arena);
-}
-
 /* Two arrays of one count: what fails for one of them fails for both. */
 static void pushes_nothing_after_a_failure(void)
 {
@@ -113,16 +92,12 @@ static void zeroes_a_slot_again(void)
     struct jr_arena arena = JR_ARENA_INIT;
     int *items = NULL;
     size_t count = 0;
-    int *slot = jr_arena_push(&arena, &items, &count, sizeof *slot);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
-    *slot = 7;
-    count = 1;
-    for (int i = 0; i < 2; i++) {
-        slot = jr_arena_push(&arena, &items, &count, sizeof *slot);
+    for (int i = 0; i < 3; i++) {
+        int *slot = jr_arena_push(&arena, &items, &count, sizeof *slot);
         CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
         CU_ASSERT_EQUAL(*slot, 0);
-        *slot = 8;
-        count--;
+        *slot = 7 + i;
+        count = 1;
     }
     CU_ASSERT_EQUAL(items[0], 7);
     jr_arena_release(&arena);
@@ -134,6 +109,7 @@ static void push_up_to(struct jr_arena *arena, uint64_t **items, size_t *count, 
     while (*count < most) {
         uint64_t *slot = jr_arena_push(arena, items, count, sizeof *slot);
         CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
+        CU_ASSERT_EQUAL(*slot, 0);
         *slot = *count;
     }
 }
@@ -165,9 +141,7 @@ static void keeps_the_array_when_full(void)
     size_t count = 0;
     while (jr_arena_push(&arena, &items, &count, sizeof *items) != NULL)
         items[count - 1] = count;
-    CU_ASSERT_TRUE(arena.failed);
-    CU_ASSERT_EQUAL(count, 4);
-    CU_ASSERT_EQUAL(items[3], 4);
+    CU_ASSERT_TRUE(arena.failed && count == 4 && items[3] == 4);
     jr_arena_release(&arena);
 }
 
@@ -175,30 +149,24 @@ static void adopts_what_another_owns(void)
 {
     struct jr_arena arena = {.limit = 64}, from = {.limit = 8192};
     char *early = jr_arena_strdup(&from, "early");
-    char *large = jr_arena_alloc(&from, 5000);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(large);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(jr_arena_alloc(&from, 5000));
     CU_ASSERT_PTR_NOT_NULL(jr_arena_alloc(&arena, 16));
     jr_arena_adopt(&arena, &from);
     JR_ASSERT_TEXT(early, "early");
-    CU_ASSERT_PTR_NULL(from.blocks);
-    CU_ASSERT_EQUAL(from.used, 0);
-    CU_ASSERT_EQUAL(from.limit, 8192);
+    CU_ASSERT_TRUE(from.blocks == NULL && from.used == 0 && from.limit == 8192);
     CU_ASSERT_TRUE(arena.used > 5000);
     /* the limit is exceeded, not wrapped around */
     CU_ASSERT_PTR_NULL(jr_arena_alloc(&arena, 1));
     CU_ASSERT_PTR_NOT_NULL(jr_arena_alloc(&from, 1));
     jr_arena_release(&arena);
-
     from.failed = true;
     jr_arena_adopt(&arena, &from);
-    CU_ASSERT_TRUE(arena.failed);
-    CU_ASSERT_FALSE(from.failed);
+    CU_ASSERT_TRUE(arena.failed && !from.failed);
     jr_arena_release(&arena);
     jr_arena_release(&from);
 }
 
 JR_UNIT_MAIN("arena", CASE(refuses_impossible_sizes), CASE(keeps_its_limit),
-             CASE(aligns_and_zeroes), CASE(copies_strings), CASE(pushes_items),
-             CASE(pushes_nothing_after_a_failure), CASE(zeroes_a_slot_again),
-             CASE(grows_in_place_what_is_last), CASE(keeps_the_array_when_full),
-             CASE(adopts_what_another_owns))
+             CASE(aligns_and_zeroes), CASE(copies_strings), CASE(pushes_nothing_after_a_failure),
+             CASE(zeroes_a_slot_again), CASE(grows_in_place_what_is_last),
+             CASE(keeps_the_array_when_full), CASE(adopts_what_another_owns))

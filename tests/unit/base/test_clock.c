@@ -6,8 +6,6 @@
 
 #include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static void moves_forward(void)
 {
     uint64_t before = jr_clock_ns();
@@ -29,29 +27,22 @@ static void tells_wall_time(void)
         {1795242612345678901, "2026-11-21T06:30:12.345Z"},
         {UINT64_MAX, "2554-07-21T23:34:33.709Z"},
     };
-    for (size_t i = 0; i < COUNT(vectors); i++) {
+    JR_EACH(row, vectors) {
         char text[32];
-        jr_clock_rfc3339(text, vectors[i].ns);
-        JR_ASSERT_TEXT(text, vectors[i].text);
+        jr_clock_rfc3339(text, row->ns);
+        JR_ASSERT_TEXT(text, row->text);
     }
 }
 
 static void reads_wall_time(void)
 {
-    static const char *const bad[] = {
-        "",
-        "x",
-        "2026-11-21",
-        "2026-13-21T06:30:12.345Z",
-        "2026-11-21T06:30:12Z",
-        "2026-11-21T06:30:12.3Z",
-        "2026-11-21T06:30:12.345",
-        "2026-11-21T06:30:12.345Zx",
-    };
+    const char *bad = "|x|2026-11-21|2026-13-21T06:30:12.345Z|2026-11-21T06:30:12Z|"
+                      "2026-11-21T06:30:12.3Z|2026-11-21T06:30:12.345|2026-11-21T06:30:12.345Zx";
+    char text[128];
     CU_ASSERT_DOUBLE_EQUAL(jr_clock_of_rfc3339("2026-11-21T06:30:12.345Z"), 1795242612.345, 1e-6);
     CU_ASSERT_DOUBLE_EQUAL(jr_clock_of_rfc3339("1970-01-01T00:00:01.000Z"), 1, 0);
-    for (size_t i = 0; i < COUNT(bad); i++)
-        CU_ASSERT_DOUBLE_EQUAL(jr_clock_of_rfc3339(bad[i]), 0, 0);
+    while (jr_unit_next(&bad, text))
+        CU_ASSERT_DOUBLE_EQUAL(jr_clock_of_rfc3339(text), 0, 0);
 }
 
 static void counts_nanoseconds(void)
@@ -99,10 +90,10 @@ static void speaks_to_people(void)
         {7800000, "2 h 10 min"},
         {360000000, "100 h 00 min"},
     };
-    for (size_t i = 0; i < COUNT(vectors); i++) {
+    JR_EACH(row, vectors) {
         JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-        jr_clock_human(&text, vectors[i].ms * 1000000 + 999999);
-        JR_ASSERT_TEXT(text.data, vectors[i].text);
+        jr_clock_human(&text, row->ms * 1000000 + 999999);
+        JR_ASSERT_TEXT(text.data, row->text);
     }
 }
 

@@ -36,16 +36,16 @@ static void finds_the_file_that_was_meant(void)
     };
     struct scratch scratch;
     scratch_start(&scratch);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        scratch_write(&scratch, files[i], "");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    JR_EACH(row, files)
+        scratch_write(&scratch, *row, "");
+    JR_EACH(row, rows) {
         char typed[128], meant[128];
         struct jr_buf found JR_BUF_CLEANUP = JR_BUF_INIT;
-        (void)snprintf(typed, sizeof typed, "%s/%s", scratch.dir, rows[i].typed);
+        (void)snprintf(typed, sizeof typed, "%s/%s", scratch.dir, row->typed);
         (void)snprintf(meant, sizeof meant, "%s/%s", scratch.dir,
-                       rows[i].meant == NULL ? "" : rows[i].meant);
+                       row->meant == NULL ? "" : row->meant);
         bool any = jr_near_file_find(&found, typed);
-        CU_ASSERT_EQUAL(any, rows[i].meant != NULL);
+        CU_ASSERT_EQUAL(any, row->meant != NULL);
         JR_ASSERT_TEXT(any ? found.data : meant, meant);
     }
     scratch_end(&scratch);
@@ -69,10 +69,10 @@ static void finds_the_program_that_was_meant(void)
     scratch_write(&scratch, "train", "");
     scratch_write(&scratch, "bin/python3", "");
     scratch_write(&scratch, "sbin/pyhon", "");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bool any = jr_near_file_any(&found, scratch.dir, rows[i].typed);
-        CU_ASSERT_EQUAL(any, rows[i].meant != NULL);
-        JR_ASSERT_TEXT(any ? found.data : "", rows[i].meant == NULL ? "" : rows[i].meant);
+    JR_EACH(row, rows) {
+        bool any = jr_near_file_any(&found, scratch.dir, row->typed);
+        CU_ASSERT_EQUAL(any, row->meant != NULL);
+        JR_ASSERT_TEXT(any ? found.data : "", row->meant == NULL ? "" : row->meant);
     }
     CU_ASSERT_TRUE_FATAL(jr_near_program(&found, scratch.dir, "sbin:none:bin", "pyhton3"));
     JR_ASSERT_TEXT(found.data, "python3");
@@ -105,12 +105,12 @@ static void finds_the_only_spec(void)
 
 static void tells_names_of_yaml_files(void)
 {
-    static const char *const yes[] = {"a.yaml", "b/a.yml", "a.jobrun.yml"};
-    static const char *const no[] = {"", "a", ".yaml", "yaml", "a.yaml.gz"};
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-        CU_ASSERT_TRUE(jr_near_file_is_yaml(yes[i]));
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-        CU_ASSERT_FALSE(jr_near_file_is_yaml(no[i]));
+    const char *yes = "a.yaml|b/a.yml|a.jobrun.yml", *no = "|a|.yaml|yaml|a.yaml.gz";
+    char name[128];
+    while (jr_unit_next(&yes, name))
+        CU_ASSERT_TRUE(jr_near_file_is_yaml(name));
+    while (jr_unit_next(&no, name))
+        CU_ASSERT_FALSE(jr_near_file_is_yaml(name));
 }
 
 static void counts_edits(void)
@@ -132,9 +132,9 @@ static void counts_edits(void)
         {"kitten", "sitting", 3},
         {"world_size", "word_sise", 2},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        CU_ASSERT_EQUAL(jr_edit_distance(vectors[i].a, vectors[i].b, 9), vectors[i].edits);
-        CU_ASSERT_EQUAL(jr_edit_distance(vectors[i].b, vectors[i].a, 9), vectors[i].edits);
+    JR_EACH(row, vectors) {
+        CU_ASSERT_EQUAL(jr_edit_distance(row->a, row->b, 9), row->edits);
+        CU_ASSERT_EQUAL(jr_edit_distance(row->b, row->a, 9), row->edits);
     }
 }
 
@@ -170,12 +170,12 @@ static void finds_the_nearest(void)
         {"want", "want"},
         {"waxt", "wait"}, /* a tie: the first */
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        const char *nearest = jr_did_you_mean(vectors[i].word, names);
-        if (vectors[i].nearest == NULL)
+    JR_EACH(row, vectors) {
+        const char *nearest = jr_did_you_mean(row->word, names);
+        if (row->nearest == NULL)
             CU_ASSERT_PTR_NULL(nearest)
         else
-            JR_ASSERT_TEXT(nearest, vectors[i].nearest);
+            JR_ASSERT_TEXT(nearest, row->nearest);
     }
 }
 
@@ -185,9 +185,9 @@ static void takes_a_beginning_for_the_whole(void)
     JR_ASSERT_TEXT(jr_did_you_mean_longer("fail", names), "failed");
     JR_ASSERT_TEXT(jr_did_you_mean_longer("succ", names), "succeeded");
     JR_ASSERT_TEXT(jr_did_you_mean_longer("fusc", names), "fuse");
-    CU_ASSERT_PTR_NULL(jr_did_you_mean_longer("su", names));
-    CU_ASSERT_PTR_NULL(jr_did_you_mean_longer("", names));
-    CU_ASSERT_PTR_NULL(jr_did_you_mean_longer("failedly-so", names));
+    for (int i = 0; i < 3; i++)
+        CU_ASSERT_PTR_NULL(
+            jr_did_you_mean_longer((const char *[]){"su", "", "failedly-so"}[i], names));
 }
 
 static void doubts_where_two_are_near(void)
@@ -202,8 +202,8 @@ static void doubts_where_two_are_near(void)
         {"mode_rank", false}, {"node-rank", true},  {"nvcl", true}, {"nodse", true},
         {"wrold_size", true}, {"world_size", true},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_EQUAL(jr_did_you_mean_near(vectors[i].word, names), vectors[i].sure);
+    JR_EACH(row, vectors)
+        CU_ASSERT_EQUAL(jr_did_you_mean_near(row->word, names), row->sure);
 }
 
 JR_UNIT_MAIN("base.did_you_mean", CASE(finds_the_file_that_was_meant),

@@ -33,19 +33,19 @@ static const char *behind(const char *text, int lines)
 
 static void shows_values(void)
 {
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    JR_EACH(value, values) {
         struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
         struct jr_buf out = JR_BUF_INIT;
         struct jr_diff_table_row *row = jr_diff_table_add(&contrast, "f");
         CU_ASSERT_PTR_NOT_NULL_FATAL(row);
-        row->a.value = values[i].a;
-        row->b.value = values[i].b;
+        row->a.value = value->a;
+        row->b.value = value->b;
         CU_ASSERT_TRUE(jr_diff_table_differs(row));
         jr_diff_table_text(&out, &contrast, "field");
-        JR_ASSERT_TEXT(behind(out.data, 1), values[i].text);
+        JR_ASSERT_TEXT(behind(out.data, 1), value->text);
         jr_buf_clear(&out);
         jr_diff_table_markdown(&out, &contrast, "field");
-        JR_ASSERT_TEXT(behind(out.data, 2), values[i].comment);
+        JR_ASSERT_TEXT(behind(out.data, 2), value->comment);
         jr_buf_release(&out);
         jr_diff_table_release(&contrast);
     }
@@ -171,13 +171,13 @@ static const struct {
 
 static void aligns_cells(void)
 {
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    JR_EACH(row, vectors) {
         struct jr_buf cells = JR_BUF_INIT, out = JR_BUF_INIT;
-        jr_buf_str(&cells, vectors[i].cells);
+        jr_buf_str(&cells, row->cells);
         jr_buf_str(&out, ">");
         jr_table_add(&out, &cells, 2);
         CU_ASSERT_FALSE(out.failed);
-        JR_ASSERT_TEXT(out.data + 1, vectors[i].table);
+        JR_ASSERT_TEXT(out.data + 1, row->table);
         jr_buf_release(&cells);
         jr_buf_release(&out);
     }

@@ -29,30 +29,20 @@ static void takes_null(void)
     CU_ASSERT_EQUAL(errno, EACCES);
 }
 
-static void tells_the_system_error(void)
+static void tells_the_system_error_and_starts_over(void)
 {
     struct jr_error err = {0};
     errno = ENOENT;
     CU_ASSERT_EQUAL(jr_error_sys(&err, JR_STATUS_LAUNCH, "cannot open %s", "a"), -1);
-    CU_ASSERT_EQUAL(errno, ENOENT);
-    CU_ASSERT_EQUAL(err.sys, ENOENT);
-    CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+    CU_ASSERT_TRUE(errno == ENOENT && err.sys == ENOENT && err.status == JR_STATUS_LAUNCH);
     JR_ASSERT_TEXT(err.text, "cannot open a: No such file or directory");
-}
-
-static void wraps_and_starts_over(void)
-{
-    struct jr_error err = {0};
-    errno = EACCES;
-    jr_error_sys(&err, JR_STATUS_INVALID, "open");
     jr_error_wrap(&err, "rank %d", 3);
-    JR_ASSERT_TEXT(err.text, "rank 3: open: Permission denied");
-    CU_ASSERT_EQUAL(err.sys, EACCES);
-    CU_ASSERT_EQUAL(err.status, JR_STATUS_INVALID);
+    JR_ASSERT_TEXT(err.text, "rank 3: cannot open a: No such file or directory");
+    CU_ASSERT_TRUE(err.sys == ENOENT && err.status == JR_STATUS_LAUNCH);
     jr_error_set(&err, JR_STATUS_USAGE, "new");
     JR_ASSERT_TEXT(err.text, "new");
-    CU_ASSERT_EQUAL(err.sys, 0);
+    CU_ASSERT_TRUE(err.sys == 0 && err.status == JR_STATUS_USAGE);
 }
 
-JR_UNIT_MAIN("error", CASE(cuts_what_does_not_fit), CASE(takes_null), CASE(tells_the_system_error),
-             CASE(wraps_and_starts_over))
+JR_UNIT_MAIN("error", CASE(cuts_what_does_not_fit), CASE(takes_null),
+             CASE(tells_the_system_error_and_starts_over))

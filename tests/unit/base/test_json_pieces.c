@@ -1,5 +1,5 @@
 /* JSON that is too large for a tree. */
-#include "base/json_pieces.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <string.h>
@@ -158,10 +158,10 @@ static void refuses_what_is_too_deep(void)
 static void reads_small_ones_whole(void)
 {
     static const char *const texts[] = {"[]", "{\"a\": [1, {}]}", "1", " \"x\" ", "null"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    JR_EACH(row, texts) {
         struct jr_buf out = JR_BUF_INIT;
-        json_t *expected = jr_json_parse(texts[i], strlen(texts[i]), NULL);
-        json_t *head = jr_json_pieces(&out, texts[i], strlen(texts[i]), NULL, NULL);
+        json_t *expected = jr_json_parse(*row, strlen(*row), NULL);
+        json_t *head = jr_json_pieces(&out, *row, strlen(*row), NULL, NULL);
         CU_ASSERT_TRUE(json_equal(head, expected));
         json_decref(head);
         json_decref(expected);

@@ -1,55 +1,29 @@
 #include "base/num.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static void refuses_what_is_no_integer(void)
 {
-    static const char *const bad[] = {
-        "",
-        " ",
-        " 1",
-        "1 ",
-        "+1",
-        "4x",
-        "x4",
-        "0x10",
-        "010",
-        "00",
-        "1_000",
-        "1,0",
-        "3.0",
-        "1e3",
-        "-",
-        "--1",
-        "yes",
-        "\t1",
-        "1\n",
-        "18446744073709551616",
-        "99999999999999999999",
-    };
+    const char *bad = "| | 1|1 |+1|4x|x4|0x10|010|00|1_0|1,0|3.0|1e3|-|--1|yes|\t1|1\n|"
+                      "18446744073709551616|99999999999999999999";
+    char text[128];
     uint64_t u64 = 7;
     int64_t i64 = 7;
     uint32_t u32 = 7;
-    double real = 7;
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        CU_ASSERT_FALSE(jr_num_u64(bad[i], &u64));
-        CU_ASSERT_FALSE(jr_num_i64(bad[i], &i64));
-        CU_ASSERT_FALSE(jr_num_u32(bad[i], &u32));
+    while (jr_unit_next(&bad, text)) {
+        CU_ASSERT_FALSE(jr_num_u64(text, &u64));
+        CU_ASSERT_FALSE(jr_num_i64(text, &i64));
+        CU_ASSERT_FALSE(jr_num_u32(text, &u32));
     }
     CU_ASSERT_FALSE(jr_num_u64("-1", &u64));
     CU_ASSERT_FALSE(jr_num_u32("4294967296", &u32));
     CU_ASSERT_FALSE(jr_num_i64("9223372036854775808", &i64));
     CU_ASSERT_FALSE(jr_num_i64("-9223372036854775809", &i64));
     CU_ASSERT_FALSE(jr_num_i64("-01", &i64));
-    CU_ASSERT_FALSE(jr_num_double("nope", &real));
-    CU_ASSERT_EQUAL(u64, 7);
-    CU_ASSERT_EQUAL(i64, 7);
-    CU_ASSERT_EQUAL(u32, 7);
-    CU_ASSERT_EQUAL(real, 7);
+    CU_ASSERT_TRUE(u64 == 7 && i64 == 7 && u32 == 7);
 }
 
 static void reads_integers(void)
@@ -65,16 +39,19 @@ static void reads_integers(void)
     CU_ASSERT_TRUE(jr_num_u32("4294967295", &u32) && u32 == UINT32_MAX);
 }
 
+/* Not by either reader, and what was there stays. */
 static void refuses_what_is_no_number(void)
 {
-    static const char *const bad[] = {
-        "",    ".",   "-",    "e3",    "1e",    "1e+",   "1.5x", " 1",  "1 ",
-        "inf", "nan", ".inf", "-.nan", "0x1p3", "1e999", "1,5",  "010", "1.2.3",
-    };
-    double real = 7;
-    for (size_t i = 0; i < COUNT(bad); i++)
-        CU_ASSERT_FALSE(jr_num_double(bad[i], &real));
-    CU_ASSERT_EQUAL(real, 7);
+    const char *bad = "| |.|-|--1|e3|1e|1e+|1.5x|1x|abc| 1|1 |inf|-inf|nan|.inf|1,5|010|1.2.3|1..2|"
+                      "-.nan|0x10|0x1p3|1e999|nope";
+    char text[128];
+    while (jr_unit_next(&bad, text)) {
+        struct jr_exact_number number = {.whole = true, .integer = 77};
+        double real = 7;
+        CU_ASSERT_FALSE(jr_num_double(text, &real));
+        CU_ASSERT_FALSE(jr_exact_number_read(&number, text));
+        CU_ASSERT_TRUE(real == 7 && number.whole && number.integer == 77);
+    }
 }
 
 static void reads_numbers(void)
@@ -87,73 +64,72 @@ static void reads_numbers(void)
         {".5", 0.5},    {"2.", 2}, {"+1.25E-2", 0.0125}, {"0.1", 0.1},
         {"-1e-999", 0},
     };
-    for (size_t i = 0; i < COUNT(good); i++) {
+    JR_EACH(row, good) {
         double real = 7;
-        CU_ASSERT_TRUE(jr_num_double(good[i].text, &real));
-        CU_ASSERT_EQUAL(real, good[i].value);
+        CU_ASSERT_TRUE(jr_num_double(row->text, &real));
+        CU_ASSERT_EQUAL(real, row->value);
+    }
+}
+
+static void writes_numbers_that_read_back(void)
+{
+    const char *texts = "0|2|-0.5|0.1|1e+300|0.3333333333333333|0.30000000000000004";
+    char text[128];
+    while (jr_unit_next(&texts, text)) {
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+        jr_num_add_double(&out, strtod(text, NULL));
+        JR_ASSERT_TEXT(out.data, text);
     }
 }
 
 static void refuses_what_is_no_duration(void)
 {
-    static const char *const bad[] = {
-        "",
-        "5",
-        "00",
-        "-5s",
-        "s",
-        "5S",
-        "5 s",
-        "1.5h",
-        "30m1h",
-        "1h1h",
-        "1s500",
-        "500msx",
-        "5sec",
-        "1h30",
-        "05s",
-        "1ms1s",
-        "18446744073709551615s",
-        "18446744073709551615ms1ms",
-        "213503982335d1d",
-    };
+    const char *bad = "|5|00|-5s|s|5S|5 s|1.5h|30m1h|1h1h|1s500|500msx|5sec|1h30|05s|1ms1s|"
+                      "18446744073709551615s|18446744073709551615ms1ms|213503982335d1d";
+    char text[128];
     uint64_t ms = 7;
-    for (size_t i = 0; i < COUNT(bad); i++)
-        CU_ASSERT_FALSE(jr_num_duration(bad[i], &ms));
+    while (jr_unit_next(&bad, text))
+        CU_ASSERT_FALSE(jr_num_duration(text, &ms));
     CU_ASSERT_EQUAL(ms, 7);
 }
 
-static void reads_durations(void)
+static void reads_and_writes_durations(void)
 {
     static const struct {
         const char *text;
         uint64_t ms;
+        const char *normal; /* NULL: as it is */
     } good[] = {
-        {"0", 0},
-        {"0s", 0},
-        {"500ms", 500},
-        {"30s", 30000},
-        {"10m", 600000},
-        {"2h", 7200000},
-        {"1d", 86400000},
-        {"1h30m", 5400000},
-        {"90m", 5400000},
-        {"1d2h3m4s5ms", 93784005},
-        {"18446744073709551615ms", UINT64_MAX},
+        {"0", 0, NULL},
+        {"0s", 0, "0"},
+        {"1ms", 1, NULL},
+        {"500ms", 500, NULL},
+        {"30s", 30000, NULL},
+        {"1m30s", 90000, NULL},
+        {"10m", 600000, NULL},
+        {"90m", 5400000, "1h30m"},
+        {"1h30m", 5400000, NULL},
+        {"2h", 7200000, NULL},
+        {"1d", 86400000, NULL},
+        {"1d2h3m4s5ms", 93784005, NULL},
+        {"18446744073709551615ms", UINT64_MAX, "213503982334d14h25m51s615ms"},
     };
-    for (size_t i = 0; i < COUNT(good); i++) {
+    JR_EACH(row, good) {
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         uint64_t ms = 7;
-        CU_ASSERT_TRUE(jr_num_duration(good[i].text, &ms));
-        CU_ASSERT_EQUAL(ms, good[i].ms);
+        CU_ASSERT_TRUE(jr_num_duration(row->text, &ms));
+        CU_ASSERT_EQUAL(ms, row->ms);
+        jr_num_add_duration(&out, ms);
+        JR_ASSERT_TEXT(out.data, row->normal == NULL ? row->text : row->normal);
+        CU_ASSERT_TRUE(jr_num_duration(out.data, &ms));
+        CU_ASSERT_EQUAL(ms, row->ms);
     }
 }
 
 static void reads_sizes(void)
 {
-    static const char *const bad[] = {
-        "",       "-1",    "KiB",   "10 MiB", "10MB",        "10M",   "10k",
-        "1.5GiB", "10mib", "1KiBx", "1KiB1",  "16777216TiB", "01KiB",
-    };
+    const char *bad = "|-1|KiB|10 MiB|10MB|10M|10k|1.5GiB|10mib|1KiBx|1KiB1|16777216TiB|01KiB";
+    char text[128];
     static const struct {
         const char *text;
         uint64_t bytes;
@@ -167,60 +143,12 @@ static void reads_sizes(void)
         {"16777215TiB", 16777215ull << 40},
     };
     uint64_t bytes = 7;
-    for (size_t i = 0; i < COUNT(bad); i++)
-        CU_ASSERT_FALSE(jr_num_size(bad[i], &bytes));
+    while (jr_unit_next(&bad, text))
+        CU_ASSERT_FALSE(jr_num_size(text, &bytes));
     CU_ASSERT_EQUAL(bytes, 7);
-    for (size_t i = 0; i < COUNT(good); i++) {
-        CU_ASSERT_TRUE(jr_num_size(good[i].text, &bytes));
-        CU_ASSERT_EQUAL(bytes, good[i].bytes);
-    }
-}
-
-static void writes_durations_that_read_back(void)
-{
-    static const struct {
-        uint64_t ms;
-        const char *text;
-    } vectors[] = {
-        {0, "0"},
-        {1, "1ms"},
-        {500, "500ms"},
-        {30000, "30s"},
-        {90000, "1m30s"},
-        {5400000, "1h30m"},
-        {86400000, "1d"},
-        {93784005, "1d2h3m4s5ms"},
-        {UINT64_MAX, "213503982334d14h25m51s615ms"},
-    };
-    for (size_t i = 0; i < COUNT(vectors); i++) {
-        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-        uint64_t ms = 7;
-        jr_num_add_duration(&text, vectors[i].ms);
-        JR_ASSERT_TEXT(text.data, vectors[i].text);
-        CU_ASSERT_TRUE(jr_num_duration(text.data, &ms));
-        CU_ASSERT_EQUAL(ms, vectors[i].ms);
-    }
-}
-
-static void writes_numbers_that_read_back(void)
-{
-    static const struct {
-        double number;
-        const char *text;
-    } vectors[] = {
-        {0, "0"},
-        {2, "2"},
-        {-0.5, "-0.5"},
-        {0.1, "0.1"},
-        {1e300, "1e+300"},
-        {1.0 / 3, "0.3333333333333333"},
-        {0.1 + 0.2, "0.30000000000000004"},
-    };
-    for (size_t i = 0; i < COUNT(vectors); i++) {
-        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-        jr_num_add_double(&text, vectors[i].number);
-        JR_ASSERT_TEXT(text.data, vectors[i].text);
-        CU_ASSERT_EQUAL(strtod(text.data, NULL), vectors[i].number);
+    JR_EACH(row, good) {
+        CU_ASSERT_TRUE(jr_num_size(row->text, &bytes));
+        CU_ASSERT_EQUAL(bytes, row->bytes);
     }
 }
 
@@ -240,8 +168,128 @@ static void numbers_have_a_point_in_a_block(void)
     freelocale(own);
 }
 
+static void numbers_are_read_whole_where_they_can_be(void)
+{
+    static const struct {
+        const char *text;
+        int64_t integer;
+        int fraction;
+    } whole[] = {
+        {"0", 0, 0},
+        {"-0", 0, 0},
+        {"7", 7, 0},
+        {"-7", -7, 0},
+        {"7.0", 7, 0},
+        {"7.000", 7, 0},
+        {"7.5", 7, 1},
+        {"7.001", 7, 1},
+        {"-7.5", -7, -1},
+        {"-0.5", 0, -1},
+        {"0.5", 0, 1},
+        {"9007199254740993", INT64_C(9007199254740993), 0},
+        {"9223372036854775807", INT64_MAX, 0},
+        {"-9223372036854775808", INT64_MIN, 0},
+    };
+    const char *real =
+        "9223372036854775808|-9223372036854775809|123456789012345678901234|1e3|1.5e0|"
+        "1.5e3|99999999999999999999999|999999999999999999999999.5";
+    char text[128];
+    struct jr_exact_number number;
+    JR_EACH(row, whole) {
+        CU_ASSERT_TRUE(jr_exact_number_read(&number, row->text) && number.whole);
+        CU_ASSERT_TRUE(number.integer == row->integer && number.fraction == row->fraction);
+        CU_ASSERT_EQUAL(number.real, strtod(row->text, NULL));
+    }
+    while (jr_unit_next(&real, text)) {
+        CU_ASSERT_TRUE(jr_exact_number_read(&number, text) && !number.whole);
+        CU_ASSERT_EQUAL(number.real, strtod(text, NULL));
+    }
+}
+
+static void check_order(const struct jr_exact_number *a, const struct jr_exact_number *b,
+                        int expected, const char *what)
+{
+    int forth = jr_exact_number_compare(a, b), back = jr_exact_number_compare(b, a);
+    forth = (forth > 0) - (forth < 0);
+    back = (back > 0) - (back < 0);
+    if (forth != expected || back != -expected)
+        printf("\n    %s: %d and %d, expected %d", what, forth, back, expected);
+    CU_ASSERT_TRUE(forth == expected && back == -expected);
+}
+
+/* Each beside all that stand before it. */
+static void texts_are_compared_as_they_are_written(void)
+{
+    const char *ascending =
+        "-9.3e18|-9223372036854775808|-9007199254740993.5|-9007199254740993|-2|-1.5|-1.25|-1|-0.1|"
+        "0|0.1|1|1.25|1.5|2|999.5|1e3|1001|1.5e3|9.007199254740992e15|9007199254740993|"
+        "9007199254740993.5|9223372036854775806|9223372036854775807|9223372036854775808|1e19|1e300";
+    const char *equal = "1|1.0|0|-0|1000|1e3|9007199254740992|9007199254740992.0|5|5";
+    struct jr_exact_number numbers[32], other;
+    char text[128];
+    for (size_t count = 0; jr_unit_next(&ascending, text); count++) {
+        CU_ASSERT_TRUE(jr_exact_number_read(&numbers[count], text));
+        for (size_t i = 0; i < count; i++)
+            check_order(&numbers[i], &numbers[count], -1, text);
+    }
+    while (jr_unit_next(&equal, text)) {
+        CU_ASSERT_TRUE(jr_exact_number_read(&numbers[0], text) && jr_unit_next(&equal, text) &&
+                       jr_exact_number_read(&other, text));
+        check_order(&numbers[0], &other, 0, text);
+    }
+}
+
+/* 0.1 as it is written equals the double that is nearest to it: that is what a rank's JSON holds
+ * after it wrote 0.1. */
+static void texts_are_compared_with_doubles(void)
+{
+    static const struct {
+        const char *text;
+        double real;
+        int order;
+    } rows[] = {
+        {"0", 0.0, 0},
+        {"0", -0.0, 0},
+        {"0", 1e-300, -1},
+        {"0", -1e-300, 1},
+        {"3", 3.5, -1},
+        {"4", 3.5, 1},
+        {"-3", -3.5, 1},
+        {"-4", -3.5, -1},
+        {"9007199254740993", 9007199254740992.0, 1},
+        {"9007199254740991", 9007199254740992.0, -1},
+        {"9223372036854775807", 9223372036854775808.0, -1},
+        {"9223372036854775807", 9223372036854774784.0, 1},
+        {"-9223372036854775808", -9223372036854775808.0, 0},
+        {"-9223372036854775808", -9223372036854777856.0, 1},
+        {"9223372036854775807", (double)INFINITY, -1},
+        {"-9223372036854775808", -(double)INFINITY, 1},
+        {"0.1", 0.1, 0},
+        {"0.3", 0.1 + 0.2, -1},
+        {"-0.1", -0.1, 0},
+        {"0.9", 0.41, 1},
+        {"1.5", 1.5, 0},
+        {"1.5", 1.0, 1},
+        {"1.5", 2.0, -1},
+        {"9007199254740992.5", 9007199254740992.0, 1},
+        {"9007199254740993.5", 9007199254740994.0, -1},
+        {"-9007199254740992.5", -9007199254740992.0, -1},
+    };
+    JR_EACH(row, rows) {
+        struct jr_exact_number a, b = jr_exact_number_real(row->real);
+        int64_t integer;
+        CU_ASSERT_TRUE(jr_exact_number_read(&a, row->text));
+        check_order(&a, &b, row->order, row->text);
+        if (!jr_num_i64(row->text, &integer))
+            continue;
+        a = jr_exact_number_integer(integer);
+        check_order(&a, &b, row->order, row->text);
+    }
+}
+
 JR_UNIT_MAIN("num", CASE(refuses_what_is_no_integer), CASE(reads_integers),
              CASE(refuses_what_is_no_number), CASE(reads_numbers),
              CASE(writes_numbers_that_read_back), CASE(refuses_what_is_no_duration),
-             CASE(reads_durations), CASE(writes_durations_that_read_back), CASE(reads_sizes),
-             CASE(numbers_have_a_point_in_a_block))
+             CASE(reads_and_writes_durations), CASE(reads_sizes),
+             CASE(numbers_have_a_point_in_a_block), CASE(numbers_are_read_whole_where_they_can_be),
+             CASE(texts_are_compared_as_they_are_written), CASE(texts_are_compared_with_doubles))

@@ -2,8 +2,6 @@
 
 #include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static void refuses_what_is_no_set(void)
 {
     static const struct {
@@ -23,12 +21,12 @@ static void refuses_what_is_no_set(void)
         {"4294967296", 0}, {"0-4294967296", 2},
         {"1,,2", 2},       {"1;2", 1},
     };
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    JR_EACH(row, bad) {
         struct jr_arena arena = JR_ARENA_INIT;
         struct jr_set set = {.count = 77};
         const char *at = NULL;
-        CU_ASSERT_FALSE(jr_set_parse(&set, &arena, bad[i].text, &at));
-        CU_ASSERT_EQUAL(at - bad[i].text, (ptrdiff_t)bad[i].at);
+        CU_ASSERT_FALSE(jr_set_parse(&set, &arena, row->text, &at));
+        CU_ASSERT_EQUAL(at - row->text, (ptrdiff_t)row->at);
         CU_ASSERT_EQUAL(set.count, 77);
         jr_arena_release(&arena);
     }
@@ -77,14 +75,14 @@ static void reads_sets(void)
         {"0-5/3", "0,3"},
         {"30-4294967295", "30-31"},
     };
-    for (size_t i = 0; i < COUNT(good); i++) {
+    JR_EACH(row, good) {
         JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
         struct jr_arena arena = JR_ARENA_INIT;
         struct jr_set set;
         const char *at = NULL;
-        CU_ASSERT_TRUE_FATAL(jr_set_parse(&set, &arena, good[i].text, &at));
+        CU_ASSERT_TRUE_FATAL(jr_set_parse(&set, &arena, row->text, &at));
         print_members(&text, &set);
-        JR_ASSERT_TEXT(text.data, good[i].members);
+        JR_ASSERT_TEXT(text.data, row->members);
         for (size_t j = 1; j < set.count; j++)
             CU_ASSERT_TRUE(set.ranges[j - 1].first < set.ranges[j].first);
         jr_arena_release(&arena);
@@ -101,14 +99,14 @@ static void finds_the_largest(void)
         {"all", false, 0}, {"none", false, 0}, {"0", true, 0},
         {"9,3", true, 9},  {"0-9/4", true, 8}, {"0-20/10,5-7", true, 20},
     };
-    for (size_t i = 0; i < COUNT(vectors); i++) {
+    JR_EACH(row, vectors) {
         struct jr_arena arena = JR_ARENA_INIT;
         struct jr_set set;
         const char *at;
         uint32_t largest = 0;
-        CU_ASSERT_TRUE_FATAL(jr_set_parse(&set, &arena, vectors[i].text, &at));
-        CU_ASSERT_EQUAL(jr_set_max(&set, &largest), vectors[i].found);
-        CU_ASSERT_EQUAL(largest, vectors[i].largest);
+        CU_ASSERT_TRUE_FATAL(jr_set_parse(&set, &arena, row->text, &at));
+        CU_ASSERT_EQUAL(jr_set_max(&set, &largest), row->found);
+        CU_ASSERT_EQUAL(largest, row->largest);
         jr_arena_release(&arena);
     }
 }
@@ -149,7 +147,7 @@ static void refuses_what_overlaps(void)
         {"7-100/10", "50-100/3", true},
         {"7-76/10", "50-100/3", false},
     };
-    for (size_t i = 0; i < 2 * COUNT(vectors); i++) {
+    for (size_t i = 0; i < 2 * (sizeof vectors / sizeof *vectors); i++) {
         JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
         struct jr_arena arena = JR_ARENA_INIT;
         const char *a = vectors[i / 2].a, *b = vectors[i / 2].b, *at;
@@ -164,7 +162,7 @@ static void prints(void)
 {
     static const uint32_t ranks[] = {0, 1, 2, 4, 6, 7, 4294967295};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_set_print(&text, ranks, COUNT(ranks));
+    jr_set_print(&text, ranks, sizeof ranks / sizeof *ranks);
     jr_buf_char(&text, ' ');
     jr_set_print(&text, ranks, 1);
     jr_buf_char(&text, ' ');
@@ -176,9 +174,9 @@ static void makes_masks(void)
 {
     static const char *const bad[] = {"", "all", "none", "1-", "-1", "1024", "0-1024", "x"};
     cpu_set_t cpus;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    JR_EACH(row, bad) {
         memset(&cpus, 0xff, sizeof cpus);
-        CU_ASSERT_FALSE(jr_set_cpus(&cpus, sizeof cpus, bad[i]));
+        CU_ASSERT_FALSE(jr_set_cpus(&cpus, sizeof cpus, *row));
         CU_ASSERT_EQUAL(CPU_COUNT(&cpus), 0);
     }
     CU_ASSERT_TRUE(jr_set_cpus(&cpus, sizeof cpus, "0-2,9,1023"));

@@ -17,24 +17,16 @@ static void hides_from_where_it_is_told(void)
         {"xc\td", "xc\td", "xc\td"},
         {"xcc d", "x<redacted>", "x<redacted>"},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    JR_EACH(row, vectors)
         for (int json = 0; json < 2; json++) {
             struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
             jr_buf_str(&out, "hunter2 ");
             size_t from = out.len;
-            jr_buf_str(&out, vectors[i].text);
+            jr_buf_str(&out, row->text);
             jr_redact(&out, from, values, json != 0);
             CU_ASSERT_EQUAL(strncmp(out.data, "hunter2 ", from), 0);
-            JR_ASSERT_TEXT(out.data + from, json ? vectors[i].json : vectors[i].plain);
+            JR_ASSERT_TEXT(out.data + from, json ? row->json : row->plain);
         }
-}
-
-static void nothing_to_hide(void)
-{
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_str(&out, "hunter2");
-    jr_redact(&out, 0, NULL, false);
-    JR_ASSERT_TEXT(out.data, "hunter2");
 }
 
 /* A secret may be a word of the file's own. */
@@ -43,6 +35,7 @@ static void keys_stay(void)
     char *const values[] = {(char *)"local_rank", NULL};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&out, "{\"local_rank\":0,\"argv\":[\"local_rank\",\"x local_rank\"]}");
+    jr_redact(&out, 0, NULL, true); /* nothing to hide */
     jr_redact(&out, 0, values, true);
     JR_ASSERT_TEXT(out.data, "{\"local_rank\":0,\"argv\":[\"<redacted>\",\"x <redacted>\"]}");
 }
@@ -80,11 +73,11 @@ static void what_is_telling(void)
         {"~/key.json", false},   {"../key.json", false}, {"./key.json", false},
         {"/x+yz0123456=", true}, {"key/value", true},    {"passw0rd", true},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_EQUAL(jr_redact_wanted(vectors[i].value, 8), vectors[i].telling);
+    JR_EACH(row, vectors)
+        CU_ASSERT_EQUAL(jr_redact_wanted(row->value, 8), row->telling);
     CU_ASSERT_FALSE(jr_redact_wanted("false", 4));
     CU_ASSERT_FALSE(jr_redact_wanted("TRUE", 4));
 }
 
-JR_UNIT_MAIN("hide", CASE(hides_from_where_it_is_told), CASE(nothing_to_hide), CASE(keys_stay),
-             CASE(refers), CASE(copies), CASE(what_is_telling))
+JR_UNIT_MAIN("hide", CASE(hides_from_where_it_is_told), CASE(keys_stay), CASE(refers), CASE(copies),
+             CASE(what_is_telling))

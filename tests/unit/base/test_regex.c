@@ -2,8 +2,6 @@
 
 #include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static void refuses_bad_patterns(void)
 {
     /* A word of PCRE2's message: the rest differs between its versions. */
@@ -16,14 +14,14 @@ static void refuses_bad_patterns(void)
         {"(?<a>x)(?<a>y)", "same name"},
         {"(*LIMIT_MATCH=1", "not recognized"}, /* PCRE2 points beyond it */
     };
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    JR_EACH(row, bad) {
         struct jr_regex *regex = NULL;
         struct jr_error err = {0};
         size_t at = 77;
-        CU_ASSERT_EQUAL(jr_regex_new(&regex, bad[i].pattern, &at, &err), -1);
+        CU_ASSERT_EQUAL(jr_regex_new(&regex, row->pattern, &at, &err), -1);
         CU_ASSERT_PTR_NULL(regex);
-        CU_ASSERT_TRUE(at > 1 && at <= strlen(bad[i].pattern));
-        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, bad[i].word));
+        CU_ASSERT_TRUE(at > 1 && at <= strlen(row->pattern));
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, row->word));
     }
 }
 
@@ -57,7 +55,7 @@ static void gives_up_at_its_limit(void)
     /* Each pattern can only fail after exponentially many steps. */
     static const char *const evil[] = {"^(a+)+$", "^(a|aa)+$", "(x+x+)+[yz]"};
     char subject[4097];
-    for (size_t i = 0; i < COUNT(evil); i++) {
+    for (size_t i = 0; i < sizeof evil / sizeof *evil; i++) {
         struct jr_regex *regex = make(evil[i]);
         struct jr_match match = {7, 7};
         bool limited = false;
@@ -92,16 +90,16 @@ static void finds(void)
         {"ok", "\xff\xfe ok", 0, true, {3, 5}}, /* broken UTF-8 around it */
         {".", "\xc3\xbc", 0, true, {0, 2}},     /* one code point */
     };
-    for (size_t i = 0; i < COUNT(vectors); i++) {
-        struct jr_regex *regex = make(vectors[i].pattern);
+    JR_EACH(row, vectors) {
+        struct jr_regex *regex = make(row->pattern);
         struct jr_match match = {0};
         bool limited = true;
-        CU_ASSERT_EQUAL(jr_regex_find(regex, vectors[i].subject, strlen(vectors[i].subject),
-                                      vectors[i].from, &match, &limited),
-                        vectors[i].found);
+        CU_ASSERT_EQUAL(
+            jr_regex_find(regex, row->subject, strlen(row->subject), row->from, &match, &limited),
+            row->found);
         CU_ASSERT_FALSE(limited);
-        CU_ASSERT_EQUAL(match.start, vectors[i].at.start);
-        CU_ASSERT_EQUAL(match.end, vectors[i].at.end);
+        CU_ASSERT_EQUAL(match.start, row->at.start);
+        CU_ASSERT_EQUAL(match.end, row->at.end);
         jr_regex_free(regex);
     }
 }
@@ -167,17 +165,17 @@ static void knows_what_is_in_a_match(void)
         {"(\\d+)(?:/|$)", false, -1},  {"(\\d+)/?", false, -1},
         {"(\\d+)\303\251", false, -1}, {"^a", true, -1},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    JR_EACH(row, vectors) {
         struct jr_regex *regex;
         struct jr_error err = {0};
         size_t bad;
-        CU_ASSERT_EQUAL_FATAL(jr_regex_new(&regex, vectors[i].pattern, &bad, &err), 0);
-        if (vectors[i].first != jr_regex_has_first_byte(regex) ||
-            vectors[i].required != jr_regex_required_char(regex))
-            printf("\n    %s: %d, %d\n", vectors[i].pattern, jr_regex_has_first_byte(regex),
+        CU_ASSERT_EQUAL_FATAL(jr_regex_new(&regex, row->pattern, &bad, &err), 0);
+        if (row->first != jr_regex_has_first_byte(regex) ||
+            row->required != jr_regex_required_char(regex))
+            printf("\n    %s: %d, %d\n", row->pattern, jr_regex_has_first_byte(regex),
                    jr_regex_required_char(regex));
-        CU_ASSERT_EQUAL(jr_regex_has_first_byte(regex), vectors[i].first);
-        CU_ASSERT_EQUAL(jr_regex_required_char(regex), vectors[i].required);
+        CU_ASSERT_EQUAL(jr_regex_has_first_byte(regex), row->first);
+        CU_ASSERT_EQUAL(jr_regex_required_char(regex), row->required);
         jr_regex_free(regex);
     }
 }

@@ -5,8 +5,6 @@
 
 #include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* A text that is none, and what of it is told to be wrong. */
 struct bad {
     const char *text, *part, *why;
@@ -48,16 +46,16 @@ static void refuses(void)
         {"stderr:/a[b/", "b", "character class"},
     };
     struct jr_arena arena = JR_ARENA_INIT;
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    JR_EACH(row, bad) {
         struct jr_restart_trigger trigger;
         struct jr_restart_trigger_fault fault = {0};
-        const char *text = bad[i].text;
+        const char *text = row->text;
         char part[64] = "";
         CU_ASSERT_FALSE(jr_restart_trigger_parse(&trigger, &arena, text, &fault));
         CU_ASSERT_FATAL(fault.from <= fault.to && fault.to <= strlen(text));
         (void)memcpy(part, text + fault.from, fault.to - fault.from);
-        CU_ASSERT_STRING_EQUAL(part, bad[i].part);
-        CU_ASSERT_PTR_NOT_NULL(strstr(fault.text, bad[i].why));
+        CU_ASSERT_STRING_EQUAL(part, row->part);
+        CU_ASSERT_PTR_NOT_NULL(strstr(fault.text, row->why));
         CU_ASSERT_EQUAL(fault.regex,
                         strncmp(text, "stderr:/", 8) == 0 && strstr(fault.text, "slashes") == NULL);
     }
@@ -84,13 +82,13 @@ static void has_one_normal_form(void)
         {"stderr:/a/b:c/", "stderr:/a/b:c/"},
     };
     struct jr_arena arena = JR_ARENA_INIT;
-    for (size_t i = 0; i < COUNT(good); i++) {
+    JR_EACH(row, good) {
         struct jr_restart_trigger trigger;
         struct jr_restart_trigger_fault fault;
         struct jr_buf text = JR_BUF_INIT;
-        CU_ASSERT_TRUE_FATAL(jr_restart_trigger_parse(&trigger, &arena, good[i][0], &fault));
+        CU_ASSERT_TRUE_FATAL(jr_restart_trigger_parse(&trigger, &arena, (*row)[0], &fault));
         jr_restart_trigger_print(&text, &trigger);
-        CU_ASSERT_STRING_EQUAL(text.data, good[i][1]);
+        CU_ASSERT_STRING_EQUAL(text.data, (*row)[1]);
         jr_buf_release(&text);
     }
     jr_arena_release(&arena);

@@ -1,6 +1,6 @@
 #include "base/shell_words.h"
 
-#include "unit.h"
+#include "scratch.h"
 
 static struct jr_arena arena;
 
@@ -36,11 +36,11 @@ static void refuses_open_quotes(void)
         {"a ${b", "the line has an open ${"},
         {"a \"`b\"", "the line has an open `"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    JR_EACH(row, rows) {
         struct jr_shell_words words;
         struct jr_error err = {0};
-        CU_ASSERT_EQUAL(jr_shell_split(&words, &arena, rows[i].line, &err), -1);
-        JR_ASSERT_TEXT(err.text, rows[i].said);
+        CU_ASSERT_EQUAL(jr_shell_split(&words, &arena, row->line, &err), -1);
+        JR_ASSERT_TEXT(err.text, row->said);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
     }
     jr_arena_release(&arena);
@@ -81,9 +81,9 @@ static void splits(void)
         {"~ ~/a a~ --b=~/c", "<~><~/a>[a~]<--b=~/c>"},
         {"1 2", "[1][2]"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    JR_EACH(row, rows) {
         const char *tail = NULL;
-        JR_ASSERT_TEXT(split(rows[i].line, &tail), rows[i].words);
+        JR_ASSERT_TEXT(split(row->line, &tail), row->words);
         CU_ASSERT_PTR_NULL(tail);
     }
     jr_arena_release(&arena);
@@ -99,10 +99,10 @@ static void ends_at_operators(void)
         {"a; b", "[a]", "; b"},      {"a\nb", "[a]", "\nb"},      {"a # b\nc", "[a]", "\nc"},
         {"(a)", "", "(a)"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    JR_EACH(row, rows) {
         const char *tail = NULL;
-        JR_ASSERT_TEXT(split(rows[i].line, &tail), rows[i].words);
-        JR_ASSERT_TEXT(tail, rows[i].tail);
+        JR_ASSERT_TEXT(split(row->line, &tail), row->words);
+        JR_ASSERT_TEXT(tail, row->tail);
     }
     jr_arena_release(&arena);
 }
@@ -119,5 +119,50 @@ static void knows_where_words_stand(void)
     jr_arena_release(&arena);
 }
 
+static const char *text_of(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+static void reads_the_first_line(void)
+{
+    static const struct {
+        const char *text, *interpreter, *program, *help;
+    } rows[] = {
+        {"#!/bin/sh\necho\n", "/bin/sh", NULL, NULL},
+        {"#! /bin/sh -x\n", "/bin/sh", NULL, NULL},
+        {"#!/usr/bin/env python3\n", "/usr/bin/env", "python3", NULL},
+        {"#!/usr/bin/env\tpython3 -u\n", "/usr/bin/env", "python3", NULL},
+        {"#!/usr/bin/env -S python3 -u\r\n", "/usr/bin/env", NULL, NULL},
+        {"#!/usr/bin/env A=1 python3\n", "/usr/bin/env", NULL, NULL},
+        {"#!/usr/bin/env", "/usr/bin/env", NULL, NULL},
+        {"#!/bin/sh\r\necho\r\n", "/bin/sh\r", NULL,
+         "its lines end as on Windows: sed -i 's/\\r$//' './a b'"},
+        {"#!/usr/bin/env python3\r\n", "/usr/bin/env", "python3\r",
+         "its lines end as on Windows: sed -i 's/\\r$//' './a b'"},
+        {"#!\n", "", NULL, NULL},
+        {"#", NULL, NULL, NULL},
+        {"", NULL, NULL, NULL},
+        {"\177ELF", NULL, NULL, NULL},
+        {"echo\n#!/bin/sh\n", NULL, NULL, NULL},
+    };
+    struct scratch scratch;
+    scratch_start(&scratch);
+    JR_EACH(row, rows) {
+        struct jr_buf help JR_BUF_CLEANUP = JR_BUF_INIT;
+        scratch_write(&scratch, "a b", row->text);
+        struct jr_shebang got = jr_shebang_read(&arena, scratch.fd, "a b");
+        JR_ASSERT_TEXT(text_of(got.interpreter), text_of(row->interpreter));
+        JR_ASSERT_TEXT(text_of(got.program), text_of(row->program));
+        CU_ASSERT_EQUAL(jr_shebang_help_windows(&help, &got, "./a b"), row->help != NULL);
+        JR_ASSERT_TEXT(text_of(help.data), text_of(row->help));
+    }
+    struct jr_shebang none = jr_shebang_read(&arena, scratch.fd, "nowhere");
+    CU_ASSERT_PTR_NULL(none.interpreter);
+    jr_arena_release(&arena);
+    scratch_end(&scratch);
+}
+
 JR_UNIT_MAIN("shell_words", CASE(refuses_open_quotes), CASE(says_when_memory_runs_out),
-             CASE(splits), CASE(ends_at_operators), CASE(knows_where_words_stand))
+             CASE(splits), CASE(ends_at_operators), CASE(knows_where_words_stand),
+             CASE(reads_the_first_line))

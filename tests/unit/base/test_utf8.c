@@ -18,10 +18,10 @@ static void refuses_what_is_not_utf8(void)
         "\xff",
     };
     uint32_t point = 77;
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_EQUAL(jr_utf8_decode(vectors[i], strlen(vectors[i]), &point), 0);
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_FALSE(jr_utf8_is_text(vectors[i]));
+    JR_EACH(row, vectors)
+        CU_ASSERT_EQUAL(jr_utf8_decode(*row, strlen(*row), &point), 0);
+    JR_EACH(row, vectors)
+        CU_ASSERT_FALSE(jr_utf8_is_text(*row));
     CU_ASSERT_FALSE(jr_utf8_is_text("good \xc3\xbc, then \xff"));
     CU_ASSERT_TRUE(jr_utf8_is_text("good \xc3\xbc"));
     CU_ASSERT_TRUE(jr_utf8_is_text(""));
@@ -47,11 +47,11 @@ static void decodes(void)
         {"\xf0\x90\x80\x80", 4, 0x10000},
         {"\xf4\x8f\xbf\xbf", 4, 0x10ffff},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    JR_EACH(row, vectors) {
         uint32_t point = 0;
-        size_t size = jr_utf8_decode(vectors[i].text, strlen(vectors[i].text), &point);
-        CU_ASSERT_EQUAL(size, vectors[i].size);
-        CU_ASSERT_EQUAL(point, vectors[i].point);
+        size_t size = jr_utf8_decode(row->text, strlen(row->text), &point);
+        CU_ASSERT_EQUAL(size, row->size);
+        CU_ASSERT_EQUAL(point, row->point);
     }
     uint32_t nul = 1;
     CU_ASSERT_EQUAL(jr_utf8_decode("\0", 1, &nul), 1);
@@ -85,9 +85,9 @@ static void cuts_between_code_points(void)
         {"\xf0\x9f\x98\x80x", 4, 4},
         {"\xb8\xb8\xb8\xb8", 2, 0}, /* nothing begins anywhere */
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        const char *text = vectors[i].text;
-        CU_ASSERT_EQUAL(jr_utf8_cut(text, strlen(text), vectors[i].most), vectors[i].cut);
+    JR_EACH(row, vectors) {
+        const char *text = row->text;
+        CU_ASSERT_EQUAL(jr_utf8_cut(text, strlen(text), row->most), row->cut);
     }
 }
 
@@ -95,10 +95,10 @@ static void hides_controls(void)
 {
     static const uint32_t hidden[] = {0, 0x1b, 0x7f, 0x9b, 0x2028, 0x202e, 0x2066, 0xfeff};
     static const uint32_t shown[] = {' ', '~', 0xa0, 0xfc, 0x65e5, 0x1f600};
-    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
-        CU_ASSERT_FALSE(jr_utf8_is_shown(hidden[i]));
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        CU_ASSERT_TRUE(jr_utf8_is_shown(shown[i]));
+    JR_EACH(point, hidden)
+        CU_ASSERT_FALSE(jr_utf8_is_shown(*point));
+    JR_EACH(point, shown)
+        CU_ASSERT_TRUE(jr_utf8_is_shown(*point));
 }
 
 static void measures(void)
@@ -132,9 +132,9 @@ static void fits_columns(void)
         {"e\u0301x", 1, 3}, /* with its accent */
         {"\u0301", 0, 2},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        const char *text = vectors[i].text;
-        CU_ASSERT_EQUAL(jr_utf8_fit(text, strlen(text), vectors[i].columns), vectors[i].len);
+    JR_EACH(row, vectors) {
+        const char *text = row->text;
+        CU_ASSERT_EQUAL(jr_utf8_fit(text, strlen(text), row->columns), row->len);
     }
 }
 

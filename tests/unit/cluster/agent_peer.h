@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/inlet.h"
+#include "base/buf.h"
 #include "cluster/protocol.h"
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "base/inlet.h"
+#include "base/buf.h"
 #include "cluster/protocol.h"
 
 #include "unit.h"

@@ -5,8 +5,6 @@
 #include "diag/diag.h"
 #include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static inline struct jr_source source(const char *name, const char *text)
 {
     return (struct jr_source){.name = name, .text = text, .len = text == NULL ? 0 : strlen(text)};
@@ -16,6 +14,14 @@ static inline struct jr_span span(const struct jr_source *where, uint32_t line, 
                                   uint32_t end_column)
 {
     return (struct jr_span){where, line, column, line, end_column};
+}
+
+/* A text of JSON that is written with ' for ". */
+static inline const char *json_text(struct jr_buf *ret, const char *text)
+{
+    jr_buf_clear(ret);
+    jr_buf_replaced(ret, text, "'", "\"");
+    return ret->data;
 }
 
 #endif

@@ -145,17 +145,16 @@ static void aligns_marks(void)
         {"ab\n", 2, 1, 2, 1, "   2 | \n     | ^\n"},
         {"ab", 3, 1, 3, 2, ""}, /* no such line */
     };
-    for (size_t i = 0; i < COUNT(vectors); i++) {
-        struct jr_source text = source("f", vectors[i].text);
-        struct jr_span place = {&text, vectors[i].line, vectors[i].column, vectors[i].end_line,
-                                vectors[i].end_column};
+    JR_EACH(row, vectors) {
+        struct jr_source text = source("f", row->text);
+        struct jr_span place = {&text, row->line, row->column, row->end_line, row->end_column};
         struct jr_diags diags = JR_DIAGS_INIT;
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_diags_error(&diags, JR_CODE_WRONG_VALUE, place, NULL, "m");
         jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
         const char *quoted = strchr(out.data, '\n');
         CU_ASSERT_PTR_NOT_NULL_FATAL(quoted);
-        JR_ASSERT_TEXT(quoted + 1, vectors[i].quoted);
+        JR_ASSERT_TEXT(quoted + 1, row->quoted);
         jr_diags_release(&diags);
     }
 }
@@ -170,21 +169,19 @@ static void cuts_long_lines(void)
         {100, 90, false, false}, {101, 10, false, true},      {400, 200, true, true},
         {400, 390, true, false}, {65536, 65535, true, false},
     };
-    for (size_t i = 0; i < COUNT(vectors); i++) {
+    JR_EACH(row, vectors) {
         struct jr_diags diags = JR_DIAGS_INIT;
         JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT, out = JR_BUF_INIT;
-        uint32_t column = vectors[i].column;
-        jr_buf_fill(&line, '-', vectors[i].len);
-        line.data[column - 1] = 'X';
+        jr_buf_fill(&line, '-', row->len);
+        line.data[row->column - 1] = 'X';
         struct jr_source text = source("f", line.data);
-        jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, column, column + 1), NULL, "m");
+        jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, row->column, row->column + 1),
+                       NULL, "m");
         jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
-        char *quoted = strchr(out.data, '\n') + 1;
-        char *marks = strchr(quoted, '\n') + 1;
-        size_t width = (size_t)(marks - quoted) - 1;
-        CU_ASSERT_TRUE(width <= 7 + 100 + 3);
-        CU_ASSERT_EQUAL(strncmp(quoted + 7, "...", 3) == 0, vectors[i].head);
-        CU_ASSERT_EQUAL(strncmp(marks - 4, "...\n", 4) == 0, vectors[i].tail);
+        char *quoted = strchr(out.data, '\n') + 1, *marks = strchr(quoted, '\n') + 1;
+        CU_ASSERT_TRUE(marks - quoted - 1 <= 7 + 100 + 3);
+        CU_ASSERT_EQUAL(strncmp(quoted + 7, "...", 3) == 0, row->head);
+        CU_ASSERT_EQUAL(strncmp(marks - 4, "...\n", 4) == 0, row->tail);
         CU_ASSERT_EQUAL(strchr(quoted, 'X') - quoted, strchr(marks, '^') - marks);
         jr_diags_release(&diags);
     }
@@ -214,7 +211,7 @@ static void finds_lines_forth_and_back(void)
     struct jr_source text = source("f", "a\nb\nc"), other = source("g", "d");
     JR_BUF_CLEANUP struct jr_buf expected = JR_BUF_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
-    for (size_t i = 0; i < COUNT(lines); i++) {
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, lines[i], 1, 2), NULL, "m");
         jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&other, 1, 1, 2), NULL, "m");
         jr_buf_printf(&expected, "f:%u:1: error[JR0211]: m\n", lines[i]);
@@ -264,54 +261,64 @@ static void writes_json(void)
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 5),
                                           "nods", "unknown field");
-    jr_diag_help(&diags, diag, "did you mean 'nodes'?");
+    jr_diag_help(&diags, diag, "did you mean nodes?");
     jr_diag_fix(&diags, diag, span(&text, 1, 1, 5), "nodes");
     jr_diag_relate(&diags, diag, span(&text, 1, 7, 8), "its value");
     jr_diags_warning(&diags, JR_CODE_FILE_UNREADABLE, (struct jr_span){0}, NULL, "w");
-    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, line = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, line = JR_BUF_INIT, expected = JR_BUF_INIT;
     jr_diags_render(&out, &diags, JR_DIAG_JSON, true);
     json_t *json = jr_json_parse(out.data, out.len, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(json);
     jr_json_print(&line, json, 0);
-    JR_ASSERT_TEXT(line.data, "{\"format_version\": 1, \"valid\": false, \"error_count\": 1, "
-                              "\"warning_count\": 1, \"diagnostics\": [{\"severity\": \"error\", "
-                              "\"code\": \"JR0203\", \"message\": \"unknown field\", \"file\": "
-                              "\"f\", \"line\": 1, \"column\": 1, \"end_line\": 1, \"end_column\": "
-                              "5, \"path\": \"nods\", \"help\": \"did you mean 'nodes'?\", "
-                              "\"fixes\": [{\"file\": \"f\", \"line\": 1, \"column\": 1, "
-                              "\"end_line\": 1, \"end_column\": 5, \"text\": \"nodes\"}], "
-                              "\"related\": [{\"message\": \"its value\", \"file\": \"f\", "
-                              "\"line\": 1, \"column\": 7}], \"rendered\": \"f:1:1: error[JR0203]: "
-                              "unknown field\\n"
-                              "   1 | nods: 2\\n     | ^^^^ help: did you mean 'nodes'?\\n"
-                              "   1 | nods: 2\\n     |       - its value\\n\"}, {\"severity\": "
-                              "\"warning\", \"code\": \"JR0101\", \"message\": \"w\", \"file\": "
-                              "null, \"line\": null, \"column\": null, \"end_line\": null, "
-                              "\"end_column\": null, \"path\": null, \"help\": null, \"fixes\": "
-                              "[], \"related\": [], \"rendered\": \"warning[JR0101]: w\\n\"}]}");
+    JR_ASSERT_TEXT(line.data,
+                   json_text(&expected,
+                             "{'format_version': 1, 'valid': false, 'error_count': 1, "
+                             "'warning_count': 1, 'diagnostics': [{'severity': 'error', 'code': "
+                             "'JR0203', 'message': 'unknown field', 'file': 'f', 'line': 1, "
+                             "'column': 1, 'end_line': 1, 'end_column': 5, 'path': 'nods', 'help': "
+                             "'did you mean nodes?', 'fixes': [{'file': 'f', 'line': 1, 'column': "
+                             "1, 'end_line': 1, 'end_column': 5, 'text': 'nodes'}], 'related': "
+                             "[{'message': 'its value', 'file': 'f', 'line': 1, 'column': 7}], "
+                             "'rendered': 'f:1:1: error[JR0203]: unknown field\\n   1 | nods: "
+                             "2\\n     | ^^^^ help: did you mean nodes?\\n   1 | nods: 2\\n     "
+                             "|       - its value\\n'}, {'severity': 'warning', 'code': 'JR0101', "
+                             "'message': 'w', 'file': null, 'line': null, 'column': null, "
+                             "'end_line': null, 'end_column': null, 'path': null, 'help': null, "
+                             "'fixes': [], 'related': [], 'rendered': 'warning[JR0101]: w\\n'}]}"));
     json_decref(json);
     jr_diags_release(&diags);
     check(&diags, JR_DIAG_JSON, false,
-          "{\n  \"format_version\": 1,\n  \"valid\": true,\n"
-          "  \"error_count\": 0,\n  \"warning_count\": 0,\n"
-          "  \"diagnostics\": []\n}\n");
+          json_text(&expected, "{\n  'format_version': 1,\n  'valid': true,\n  'error_count': 0,\n"
+                               "  'warning_count': 0,\n  'diagnostics': []\n}\n"));
 }
 
+/* All of them, and those from a number on, whose file has the lesser name. */
 static void sorts(void)
 {
-    struct jr_source a = source("a", NULL), b = source("b", NULL);
+    const struct jr_source a = source("a", NULL), b = source("b", NULL);
+    const struct {
+        const struct jr_source *source;
+        unsigned code;
+        uint32_t line, column;
+    } rows[] = {
+        {&b, JR_CODE_UNKNOWN_FIELD, 1, 1},   {&a, JR_CODE_WRONG_VALUE, 2, 1},
+        {&a, JR_CODE_UNKNOWN_FIELD, 2, 1},   {&a, JR_CODE_UNKNOWN_FIELD, 2, 1},
+        {&a, JR_CODE_UNKNOWN_FIELD, 1, 9},   {&a, JR_CODE_UNKNOWN_FIELD, 2, 2},
+        {NULL, JR_CODE_UNKNOWN_FIELD, 0, 0},
+    };
     struct jr_diags diags = JR_DIAGS_INIT;
-    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&b, 1, 1, 2), NULL, "7");
-    jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&a, 2, 1, 2), NULL, "5");
-    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 2, 1, 2), NULL, "3");
-    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 2, 1, 2), NULL, "4");
-    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 9, 10), NULL, "2");
-    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 2, 2, 3), NULL, "6");
-    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "1");
+    char order[8] = "";
+    JR_EACH(row, rows)
+        jr_diags_error(&diags, row->code, span(row->source, row->line, row->column, 20), NULL,
+                       "%td", row - rows);
+    jr_diags_sort_from(&diags, 1);
+    for (size_t i = 0; i < diags.count; i++)
+        order[i] = diags.items[i].message[0];
+    JR_ASSERT_TEXT(order, "0642315");
     jr_diags_sort(&diags);
     for (size_t i = 0; i < diags.count; i++)
-        CU_ASSERT_EQUAL(diags.items[i].message[0], '1' + (char)i);
-    CU_ASSERT_EQUAL(diags.count, 7);
+        order[i] = diags.items[i].message[0];
+    JR_ASSERT_TEXT(order, "6423150");
     jr_diags_release(&diags);
 }
 
@@ -337,21 +344,21 @@ static void folds(void)
         {&a, &b, JR_CODE_WORLD_SIZE_INDIVISIBLE, "m", true},
         {&again, &a, JR_CODE_WORLD_SIZE_INDIVISIBLE, "m", false},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    JR_EACH(row, vectors) {
         struct jr_diags diags = JR_DIAGS_INIT;
         struct jr_diag *diag;
         (void)jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 1, 2), "p", "m");
         diag = jr_diags_error(&diags, JR_CODE_WORLD_SIZE_INDIVISIBLE, span(&a, 1, 1, 2), "p", "m");
         jr_diag_relate(&diags, diag, span(&a, 1, 1, 2), "note");
-        diag = jr_diags_error(&diags, vectors[i].code, span(vectors[i].source, 1, 1, 2), "p", "%s",
-                              vectors[i].message);
-        if (vectors[i].related != NULL)
-            jr_diag_relate(&diags, diag, span(vectors[i].related, 1, 1, 2), "note");
+        diag =
+            jr_diags_error(&diags, row->code, span(row->source, 1, 1, 2), "p", "%s", row->message);
+        if (row->related != NULL)
+            jr_diag_relate(&diags, diag, span(row->related, 1, 1, 2), "note");
         jr_diag_relate_route(&diags, diag, span(&b, 1, 1, 2), "extended here");
         (void)jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 1, 2), "p", "m");
-        CU_ASSERT_EQUAL(jr_diags_fold(&diags, 2), vectors[i].told ? 0 : 1);
-        CU_ASSERT_EQUAL(diags.count, vectors[i].told ? 4 : 3);
-        CU_ASSERT_EQUAL(diags.errors, vectors[i].told ? 3 : 2);
+        CU_ASSERT_EQUAL(jr_diags_fold(&diags, 2), row->told ? 0 : 1);
+        CU_ASSERT_EQUAL(diags.count, row->told ? 4 : 3);
+        CU_ASSERT_EQUAL(diags.errors, row->told ? 3 : 2);
         CU_ASSERT_EQUAL(diags.warnings, 1);
         CU_ASSERT_EQUAL(diags.items[diags.count - 1].severity, JR_SEVERITY_WARNING);
         jr_diags_release(&diags);
@@ -383,43 +390,28 @@ static void forgets_from_a_number_on(void)
     jr_diags_release(&diags);
 }
 
+/* More than are kept, and more than there is memory for. */
 static void counts_what_it_does_not_keep(void)
 {
-    struct jr_diags diags = JR_DIAGS_INIT;
-    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    for (int i = 0; i < 1005; i++) {
-        struct jr_diag *diag =
-            jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "%d", i);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(diag);
-        jr_diag_help(&diags, diag, "h");
-        jr_diag_relate(&diags, diag, (struct jr_span){0}, "r");
-        jr_diag_fix(&diags, diag, (struct jr_span){0}, "f");
+    for (int starved = 0; starved < 2; starved++) {
+        struct jr_diags diags = {.arena.limit = starved != 0 ? 2000 : 0};
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+        for (int i = 0; i < 1005; i++) {
+            struct jr_diag *diag =
+                jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, "p", "%d", i);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(diag);
+            jr_diag_help(&diags, diag, "h");
+            jr_diag_relate(&diags, diag, (struct jr_span){0}, "r");
+            jr_diag_fix(&diags, diag, (struct jr_span){0}, "f");
+        }
+        CU_ASSERT_EQUAL(diags.errors, 1005);
+        CU_ASSERT_EQUAL(diags.arena.failed, starved != 0);
+        jr_diags_sort(&diags);
+        jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
+        CU_ASSERT_EQUAL(out.failed, starved != 0);
+        CU_ASSERT_TRUE(starved != 0 || strstr(out.data, "\n5 more findings are not shown") != NULL);
+        jr_diags_release(&diags);
     }
-    CU_ASSERT_EQUAL(diags.count, 1000);
-    CU_ASSERT_EQUAL(diags.errors, 1005);
-    jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n5 more findings are not shown"));
-    jr_diags_release(&diags);
-}
-
-static void survives_without_memory(void)
-{
-    struct jr_diags diags = {.arena.limit = 2000};
-    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    for (int i = 0; i < 50; i++) {
-        struct jr_diag *diag =
-            jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, "p", "%d", i);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(diag);
-        jr_diag_help(&diags, diag, "h");
-        jr_diag_relate(&diags, diag, (struct jr_span){0}, "r");
-        jr_diag_fix(&diags, diag, (struct jr_span){0}, "f");
-    }
-    CU_ASSERT_TRUE(diags.arena.failed);
-    CU_ASSERT_EQUAL(diags.errors, 50);
-    jr_diags_sort(&diags);
-    jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
-    CU_ASSERT_TRUE(out.failed);
-    jr_diags_release(&diags);
 }
 
 static void copies_what_it_is_given(void)
@@ -442,19 +434,15 @@ static void copies_what_it_is_given(void)
     jr_diags_release(&diags);
 }
 
-static void refuses_what_is_no_code(void)
-{
-    static const char *const bad[] = {"",      "JR",       "JR203", "JR9999", "JR0000", "JR02033",
-                                      "0203x", "JRJR0203", "203",   "-203",   "JR 203"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        CU_ASSERT_PTR_NULL(jr_code_find(bad[i]));
-}
-
 static void finds_codes(void)
 {
-    static const char *const good[] = {"JR0203", "jr0203", "Jr0203", "0203"};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        const struct jr_code *code = jr_code_find(good[i]);
+    const char *bad = "|JR|JR203|JR9999|JR0000|JR02033|0203x|JRJR0203|203|-203|JR 203";
+    const char *good = "JR0203|jr0203|Jr0203|0203";
+    char text[128];
+    while (jr_unit_next(&bad, text))
+        CU_ASSERT_PTR_NULL(jr_code_find(text));
+    while (jr_unit_next(&good, text)) {
+        const struct jr_code *code = jr_code_find(text);
         CU_ASSERT_PTR_NOT_NULL_FATAL(code);
         CU_ASSERT_EQUAL(code->number, 203);
         JR_ASSERT_TEXT(code->title, "unknown field");
@@ -503,13 +491,11 @@ static void keeps_its_table_in_order(void)
 static void tells_the_code_of_a_finding(void)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
-    const struct jr_diag none = {0};
-    const struct jr_diag *diag =
-        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "unknown");
+    const struct jr_diag none = {0}, *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD,
+                                                            (struct jr_span){0}, NULL, "unknown");
     JR_ASSERT_TEXT(diag->code, "JR0203");
     CU_ASSERT_TRUE(jr_diag_is(diag, JR_CODE_UNKNOWN_FIELD));
     CU_ASSERT_FALSE(jr_diag_is(diag, JR_CODE_FOREIGN_FIELD));
-    CU_ASSERT_FALSE(jr_diag_is(diag, JR_CODE_INTERNAL));
     CU_ASSERT_FALSE(jr_diag_is(&none, JR_CODE_UNKNOWN_FIELD));
     jr_diags_release(&diags);
 }
@@ -531,7 +517,6 @@ JR_UNIT_MAIN("diag", CASE(shows_no_more_than_it_knows), CASE(looks_as_drawn), CA
              CASE(aligns_marks), CASE(cuts_long_lines), CASE(quotes_no_endless_line),
              CASE(finds_lines_forth_and_back), CASE(lets_no_text_pose_as_output), CASE(colors),
              CASE(writes_json), CASE(sorts), CASE(folds), CASE(forgets_from_a_number_on),
-             CASE(counts_what_it_does_not_keep), CASE(survives_without_memory),
-             CASE(copies_what_it_is_given), CASE(refuses_what_is_no_code), CASE(finds_codes),
+             CASE(counts_what_it_does_not_keep), CASE(copies_what_it_is_given), CASE(finds_codes),
              CASE(keeps_its_table_in_order), CASE(tells_the_code_of_a_finding),
              CASE(takes_its_text_from_its_file))

@@ -1,4 +1,4 @@
-#include "diag/fix.h"
+#include "diag/diag.h"
 
 #include "unit.h"
 

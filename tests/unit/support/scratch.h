@@ -32,12 +32,23 @@ static inline void scratch_write(const struct scratch *scratch, const char *name
     (void)close(fd);
 }
 
+/* The bytes of `name` there; "-": there is no such file, or it is a link. */
+static inline void scratch_check(const struct scratch *scratch, const char *name,
+                                 const char *expected)
+{
+    char text[4096] = "-";
+    int fd = openat(scratch->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 1 : read(fd, text, sizeof text - 1);
+    text[got < 0 ? 0 : got] = '\0';
+    if (fd >= 0)
+        (void)close(fd);
+    JR_ASSERT_TEXT(text, expected);
+}
+
 static inline int scratch_remove(const char *path, const struct stat *info, int type,
                                  struct FTW *place)
 {
-    (void)info;
-    (void)type;
-    (void)place;
+    (void)info, (void)type, (void)place;
     return remove(path);
 }
 

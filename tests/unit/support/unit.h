@@ -82,6 +82,10 @@ static inline int jr_unit_run(const char *suite, const struct jr_unit_case *case
     for (char *copy_ = strdup(text), *rest_ = copy_, *part = strsep(&rest_, "|");                  \
          part != NULL || (free(copy_), false); part = strsep(&rest_, "|"))
 
+/* Each row of a table, as a pointer to it. */
+#define JR_EACH(row, rows)                                                                         \
+    for (__typeof__(&(rows)[0]) row = (rows); row < (rows) + sizeof(rows) / sizeof *(rows); row++)
+
 /* Equal strings, told with both when they are not. */
 #define JR_ASSERT_TEXT(actual, expected)                                                           \
     do {                                                                                           \
