@@ -13,7 +13,7 @@ static bool is_zero(const unsigned char *bytes, size_t len)
     return true;
 }
 
-static void refuses_impossible_sizes(void)
+TEST(refuses_impossible_sizes)
 {
     for (int i = 0; i < 3; i++) {
         struct jr_arena arena = JR_ARENA_INIT;
@@ -27,7 +27,7 @@ static void refuses_impossible_sizes(void)
     jr_arena_release(NULL);
 }
 
-static void keeps_its_limit(void)
+TEST(keeps_its_limit)
 {
     struct jr_arena arena = {.limit = 1000};
     CU_ASSERT_PTR_NOT_NULL(jr_arena_alloc(&arena, 900));
@@ -39,7 +39,7 @@ static void keeps_its_limit(void)
     jr_arena_release(&arena);
 }
 
-static void aligns_and_zeroes(void)
+TEST(aligns_and_zeroes)
 {
     static const size_t sizes[] = {0, 1, 7, 16, 17, 4096, 5000, 3, 3000000, 1};
     enum { COUNT = sizeof sizes / sizeof *sizes };
@@ -61,7 +61,7 @@ static void aligns_and_zeroes(void)
     CU_ASSERT_PTR_NULL(arena.blocks);
 }
 
-static void copies_strings(void)
+TEST(copies_strings)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     CU_ASSERT_PTR_NULL(jr_arena_strdup(&arena, NULL));
@@ -75,7 +75,7 @@ static void copies_strings(void)
 }
 
 /* Two arrays of one count: what fails for one of them fails for both. */
-static void pushes_nothing_after_a_failure(void)
+TEST(pushes_nothing_after_a_failure)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     int *items = NULL;
@@ -87,7 +87,7 @@ static void pushes_nothing_after_a_failure(void)
     jr_arena_release(&arena);
 }
 
-static void zeroes_a_slot_again(void)
+TEST(zeroes_a_slot_again)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     int *items = NULL;
@@ -114,7 +114,7 @@ static void push_up_to(struct jr_arena *arena, uint64_t **items, size_t *count, 
     }
 }
 
-static void grows_in_place_what_is_last(void)
+TEST(grows_in_place_what_is_last)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     uint64_t *items = NULL;
@@ -134,7 +134,7 @@ static void grows_in_place_what_is_last(void)
     jr_arena_release(&arena);
 }
 
-static void keeps_the_array_when_full(void)
+TEST(keeps_the_array_when_full)
 {
     struct jr_arena arena = {.limit = 60};
     uint64_t *items = NULL;
@@ -145,7 +145,7 @@ static void keeps_the_array_when_full(void)
     jr_arena_release(&arena);
 }
 
-static void adopts_what_another_owns(void)
+TEST(adopts_what_another_owns)
 {
     struct jr_arena arena = {.limit = 64}, from = {.limit = 8192};
     char *early = jr_arena_strdup(&from, "early");
@@ -165,8 +165,3 @@ static void adopts_what_another_owns(void)
     jr_arena_release(&arena);
     jr_arena_release(&from);
 }
-
-JR_UNIT_MAIN("arena", CASE(refuses_impossible_sizes), CASE(keeps_its_limit),
-             CASE(aligns_and_zeroes), CASE(copies_strings), CASE(pushes_nothing_after_a_failure),
-             CASE(zeroes_a_slot_again), CASE(grows_in_place_what_is_last),
-             CASE(keeps_the_array_when_full), CASE(adopts_what_another_owns))

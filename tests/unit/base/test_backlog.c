@@ -83,7 +83,7 @@ static void open_one(struct jr_backlog *backlog, int *ret_listener)
     CU_ASSERT_EQUAL_FATAL(jr_backlog_open(backlog, ret_listener, 1), 0);
 }
 
-static void is_idle_without_sockets(void)
+TEST(is_idle_without_sockets)
 {
     struct jr_backlog backlog;
     const int none[] = {-1, -1};
@@ -97,7 +97,7 @@ static void is_idle_without_sockets(void)
     jr_backlog_close(&backlog);
 }
 
-static void refuses_what_is_no_socket(void)
+TEST(refuses_what_is_no_socket)
 {
     struct jr_backlog backlog;
     const int bad[] = {9999};
@@ -108,7 +108,7 @@ static void refuses_what_is_no_socket(void)
     CU_ASSERT_PTR_NULL(backlog.sockets);
 }
 
-static void is_idle_while_nobody_comes(void)
+TEST(is_idle_while_nobody_comes)
 {
     struct jr_backlog backlog;
     int listener;
@@ -118,7 +118,7 @@ static void is_idle_while_nobody_comes(void)
     (void)close(listener);
 }
 
-static void takes_those_that_have_left(void)
+TEST(takes_those_that_have_left)
 {
     enum { ASKS = 1000 };
     struct jr_backlog backlog;
@@ -138,7 +138,7 @@ static void takes_those_that_have_left(void)
 }
 
 /* The batch of one pause, and the others after further ones. */
-static void takes_a_batch_after_each_pause(void)
+TEST(takes_a_batch_after_each_pause)
 {
     struct jr_backlog backlog;
     int listener = listen_at(0), asked = 0;
@@ -159,7 +159,7 @@ static void takes_a_batch_after_each_pause(void)
     (void)close(listener);
 }
 
-static void keeps_those_that_stay(void)
+TEST(keeps_those_that_stay)
 {
     struct jr_backlog backlog;
     int listener;
@@ -177,7 +177,7 @@ static void keeps_those_that_stay(void)
     (void)close(listener);
 }
 
-static void hangs_up_when_it_is_closed(void)
+TEST(hangs_up_when_it_is_closed)
 {
     struct jr_backlog backlog;
     int listener;
@@ -194,7 +194,7 @@ static void hangs_up_when_it_is_closed(void)
 }
 
 /* Strangers who stay: the rest waits in the kernel, and costs nothing. */
-static void keeps_so_many_and_no_more(void)
+TEST(keeps_so_many_and_no_more)
 {
     enum { STRANGERS = JR_BACKLOG_KEPT + 5 };
     struct jr_backlog backlog;
@@ -220,7 +220,7 @@ static void keeps_so_many_and_no_more(void)
     (void)close(listener);
 }
 
-static void serves_several_sockets(void)
+TEST(serves_several_sockets)
 {
     struct jr_backlog backlog;
     const int listeners[] = {listen_at(0), -1, listen_at(1)};
@@ -238,9 +238,3 @@ static void serves_several_sockets(void)
     (void)close(listeners[0]);
     (void)close(listeners[2]);
 }
-
-JR_UNIT_MAIN("base.backlog", CASE(is_idle_without_sockets), CASE(refuses_what_is_no_socket),
-             CASE(is_idle_while_nobody_comes), CASE(takes_those_that_have_left),
-             CASE(takes_a_batch_after_each_pause), CASE(keeps_those_that_stay),
-             CASE(hangs_up_when_it_is_closed), CASE(keeps_so_many_and_no_more),
-             CASE(serves_several_sockets))

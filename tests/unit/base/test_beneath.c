@@ -66,7 +66,7 @@ static int try_beneath(void)
 }
 
 /* Also as older kernels and the seccomp filters of some containers have it, without openat2. */
-static void opens_through_no_link_and_never_up(void)
+TEST(opens_through_no_link_and_never_up)
 {
     static const unsigned errors[] = {0, ENOSYS, EPERM};
     JR_EACH(error, errors) {
@@ -86,7 +86,7 @@ static void opens_through_no_link_and_never_up(void)
     }
 }
 
-static void opens_the_folder_above(void)
+TEST(opens_the_folder_above)
 {
     static const char *const paths[] = {"file", "in/file"};
     const char *name;
@@ -101,5 +101,3 @@ static void opens_the_folder_above(void)
     CU_ASSERT_EQUAL(errno, ELOOP);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("beneath", CASE(opens_through_no_link_and_never_up), CASE(opens_the_folder_above))

@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-static void fails_for_good(void)
+TEST(fails_for_good)
 {
     struct jr_buf buf = JR_BUF_INIT;
     jr_buf_str(&buf, "kept");
@@ -24,7 +24,7 @@ static void fails_for_good(void)
     CU_ASSERT_FALSE(buf.failed);
 }
 
-static void adds_everything(void)
+TEST(adds_everything)
 {
     struct jr_buf buf = JR_BUF_INIT;
     jr_buf_add(&buf, "", 0);
@@ -40,7 +40,7 @@ static void adds_everything(void)
     CU_ASSERT_PTR_NULL(buf.data);
 }
 
-static void grows(void)
+TEST(grows)
 {
     JR_BUF_CLEANUP struct jr_buf buf = JR_BUF_INIT;
     for (int i = 0; i < 10000; i++)
@@ -54,7 +54,7 @@ static void grows(void)
     CU_ASSERT_TRUE(buf.cap > 40000);
 }
 
-static void detaches(void)
+TEST(detaches)
 {
     struct jr_buf buf = JR_BUF_INIT;
     char *empty = jr_buf_detach(&buf);
@@ -67,7 +67,7 @@ static void detaches(void)
     CU_ASSERT_PTR_NULL(buf.data);
 }
 
-static void escapes(void)
+TEST(escapes)
 {
     static const struct {
         const char *text, *expected;
@@ -99,7 +99,7 @@ static void escapes(void)
 #define TEN "aaaaaaaaaa"
 #define AS  TEN TEN TEN TEN TEN TEN TEN "aaaaaaaaa"
 
-static void wraps_words(void)
+TEST(wraps_words)
 {
     static const struct {
         const char *before, *text;
@@ -136,7 +136,7 @@ static void wraps_words(void)
 }
 
 /* The texts of a table, in lines of 20. */
-static void wraps_phrases(void)
+TEST(wraps_phrases)
 {
     static const struct {
         const char *text, *after;
@@ -160,7 +160,7 @@ static void wraps_phrases(void)
     }
 }
 
-static void replaces(void)
+TEST(replaces)
 {
     static const char *const rows[][2] = {
         {"", ""}, {"x", "x"}, {"%{", "%%{"}, {"%%{a%{", "%%%{a%%{"}, {"%", "%"}};
@@ -172,7 +172,7 @@ static void replaces(void)
     }
 }
 
-static void adds_numbers(void)
+TEST(adds_numbers)
 {
     struct jr_buf buf JR_BUF_CLEANUP = JR_BUF_INIT;
     for (int i = 0; i < 5; i++) {
@@ -183,7 +183,7 @@ static void adds_numbers(void)
 }
 
 /* Lines of messages, however their bytes are cut; what came with a line begins the next one. */
-static void finds_lines_in_pieces(void)
+TEST(finds_lines_in_pieces)
 {
     static const char text[] = "one\n\ntwo\nthree\nrest";
     for (size_t piece = 1; piece < sizeof text; piece++) {
@@ -208,7 +208,3 @@ static void finds_lines_in_pieces(void)
         jr_inlet_release(&inlet);
     }
 }
-
-JR_UNIT_MAIN("buf", CASE(fails_for_good), CASE(adds_everything), CASE(grows), CASE(detaches),
-             CASE(escapes), CASE(wraps_words), CASE(wraps_phrases), CASE(replaces),
-             CASE(adds_numbers), CASE(finds_lines_in_pieces))

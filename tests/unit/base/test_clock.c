@@ -6,7 +6,7 @@
 
 #include "unit.h"
 
-static void moves_forward(void)
+TEST(moves_forward)
 {
     uint64_t before = jr_clock_ns();
     CU_ASSERT_TRUE(before > 0);
@@ -15,7 +15,7 @@ static void moves_forward(void)
     CU_ASSERT_TRUE(wall >= now && wall - now < 60);
 }
 
-static void tells_wall_time(void)
+TEST(tells_wall_time)
 {
     static const struct {
         uint64_t ns;
@@ -34,7 +34,7 @@ static void tells_wall_time(void)
     }
 }
 
-static void reads_wall_time(void)
+TEST(reads_wall_time)
 {
     const char *bad = "|x|2026-11-21|2026-13-21T06:30:12.345Z|2026-11-21T06:30:12Z|"
                       "2026-11-21T06:30:12.3Z|2026-11-21T06:30:12.345|2026-11-21T06:30:12.345Zx";
@@ -45,7 +45,7 @@ static void reads_wall_time(void)
         CU_ASSERT_DOUBLE_EQUAL(jr_clock_of_rfc3339(text), 0, 0);
 }
 
-static void counts_nanoseconds(void)
+TEST(counts_nanoseconds)
 {
     CU_ASSERT_EQUAL(jr_clock_ns_of(0), 0);
     CU_ASSERT_EQUAL(jr_clock_ns_of(0.1), 100000000);
@@ -56,7 +56,7 @@ static void counts_nanoseconds(void)
     CU_ASSERT_EQUAL(jr_clock_ns_of((double)NAN), 0);
 }
 
-static void tells_poll_how_long(void)
+TEST(tells_poll_how_long)
 {
     const uint64_t now = jr_clock_ns(), ms = 1000000, day = 86400000;
     CU_ASSERT_EQUAL(jr_clock_poll_ms(0), -1);
@@ -71,7 +71,7 @@ static void tells_poll_how_long(void)
     CU_ASSERT_TRUE(left == 1 || (left == 0 && jr_clock_ns() >= soon));
 }
 
-static void speaks_to_people(void)
+TEST(speaks_to_people)
 {
     static const struct {
         uint64_t ms;
@@ -96,6 +96,3 @@ static void speaks_to_people(void)
         JR_ASSERT_TEXT(text.data, row->text);
     }
 }
-
-JR_UNIT_MAIN("clock", CASE(moves_forward), CASE(tells_wall_time), CASE(reads_wall_time),
-             CASE(counts_nanoseconds), CASE(tells_poll_how_long), CASE(speaks_to_people))

@@ -7,7 +7,7 @@
 #include "scratch.h"
 #include "unit.h"
 
-static void finds_the_file_that_was_meant(void)
+TEST(finds_the_file_that_was_meant)
 {
     static const char *const files[] = {
         "train.jobrun.yaml", "abc.yaml",         "short.yml",   "a.yaml",
@@ -51,7 +51,7 @@ static void finds_the_file_that_was_meant(void)
     scratch_end(&scratch);
 }
 
-static void finds_the_program_that_was_meant(void)
+TEST(finds_the_program_that_was_meant)
 {
     static const struct {
         const char *typed, *meant; /* below the scratch folder */
@@ -82,7 +82,7 @@ static void finds_the_program_that_was_meant(void)
     scratch_end(&scratch);
 }
 
-static void finds_the_only_spec(void)
+TEST(finds_the_only_spec)
 {
     struct scratch scratch;
     struct jr_buf found JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -103,7 +103,7 @@ static void finds_the_only_spec(void)
     scratch_end(&scratch);
 }
 
-static void tells_names_of_yaml_files(void)
+TEST(tells_names_of_yaml_files)
 {
     const char *yes = "a.yaml|b/a.yml|a.jobrun.yml", *no = "|a|.yaml|yaml|a.yaml.gz";
     char name[128];
@@ -113,7 +113,7 @@ static void tells_names_of_yaml_files(void)
         CU_ASSERT_FALSE(jr_near_file_is_yaml(name));
 }
 
-static void counts_edits(void)
+TEST(counts_edits)
 {
     static const struct {
         const char *a, *b;
@@ -138,7 +138,7 @@ static void counts_edits(void)
     }
 }
 
-static void caps_edits(void)
+TEST(caps_edits)
 {
     char word[200];
     memset(word, 'x', sizeof word - 1);
@@ -150,7 +150,7 @@ static void caps_edits(void)
     CU_ASSERT_EQUAL(jr_edit_distance(word, word, 2), 0);
 }
 
-static void finds_the_nearest(void)
+TEST(finds_the_nearest)
 {
     static const char *const names[] = {"env",        "name", "nodes", "model", "parallelism",
                                         "world_size", "wait", "want",  NULL};
@@ -179,7 +179,7 @@ static void finds_the_nearest(void)
     }
 }
 
-static void takes_a_beginning_for_the_whole(void)
+TEST(takes_a_beginning_for_the_whole)
 {
     static const char *const names[] = {"succeeded", "failed", "fuse", NULL};
     JR_ASSERT_TEXT(jr_did_you_mean_longer("fail", names), "failed");
@@ -190,7 +190,7 @@ static void takes_a_beginning_for_the_whole(void)
             jr_did_you_mean_longer((const char *[]){"su", "", "failedly-so"}[i], names));
 }
 
-static void doubts_where_two_are_near(void)
+TEST(doubts_where_two_are_near)
 {
     static const char *const names[] = {"nccl",       "rccl",  "cncl",       "node_rank",
                                         "model_rank", "nodes", "world_size", NULL};
@@ -205,9 +205,3 @@ static void doubts_where_two_are_near(void)
     JR_EACH(row, vectors)
         CU_ASSERT_EQUAL(jr_did_you_mean_near(row->word, names), row->sure);
 }
-
-JR_UNIT_MAIN("base.did_you_mean", CASE(finds_the_file_that_was_meant),
-             CASE(finds_the_program_that_was_meant), CASE(finds_the_only_spec),
-             CASE(tells_names_of_yaml_files), CASE(counts_edits), CASE(caps_edits),
-             CASE(finds_the_nearest), CASE(takes_a_beginning_for_the_whole),
-             CASE(doubts_where_two_are_near))

@@ -31,7 +31,7 @@ static const char *behind(const char *text, int lines)
     return text;
 }
 
-static void shows_values(void)
+TEST(shows_values)
 {
     JR_EACH(value, values) {
         struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
@@ -51,7 +51,7 @@ static void shows_values(void)
     }
 }
 
-static void stands_below_names_on_a_narrow_terminal(void)
+TEST(stands_below_names_on_a_narrow_terminal)
 {
     static const struct jr_source file = {.name = "train.jobrun.yaml"};
     static const char narrow[] = "entrypoint.command\n"
@@ -79,7 +79,7 @@ static void stands_below_names_on_a_narrow_terminal(void)
     jr_diff_table_release(&contrast);
 }
 
-static void tells_where_from(void)
+TEST(tells_where_from)
 {
     static const struct jr_source file = {.name = "t.yaml"};
     struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
@@ -109,7 +109,7 @@ static void tells_where_from(void)
 }
 
 /* Long values are cut where they begin to differ, between code points. */
-static void cuts_around_the_difference(void)
+TEST(cuts_around_the_difference)
 {
     char a[400], b[400];
     for (size_t i = 0; i < sizeof a - 2; i += 2)
@@ -136,7 +136,7 @@ static void cuts_around_the_difference(void)
     jr_diff_table_release(&contrast);
 }
 
-static void equal_values_do_not_differ(void)
+TEST(equal_values_do_not_differ)
 {
     struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
     struct jr_buf out = JR_BUF_INIT;
@@ -169,7 +169,7 @@ static const struct {
     {"\xe6\x97\xa5\tx\nab\ty\n", "\xe6\x97\xa5  x\nab  y\n"},
 };
 
-static void aligns_cells(void)
+TEST(aligns_cells)
 {
     JR_EACH(row, vectors) {
         struct jr_buf cells = JR_BUF_INIT, out = JR_BUF_INIT;
@@ -183,7 +183,7 @@ static void aligns_cells(void)
     }
 }
 
-static void passes_failure_on(void)
+TEST(passes_failure_on)
 {
     struct jr_buf cells = JR_BUF_INIT, out = JR_BUF_INIT;
     jr_buf_str(&cells, "a\n");
@@ -194,7 +194,3 @@ static void passes_failure_on(void)
     jr_buf_release(&cells);
     jr_buf_release(&out);
 }
-
-JR_UNIT_MAIN("contrast", CASE(shows_values), CASE(stands_below_names_on_a_narrow_terminal),
-             CASE(tells_where_from), CASE(cuts_around_the_difference),
-             CASE(equal_values_do_not_differ), CASE(aligns_cells), CASE(passes_failure_on))

@@ -25,7 +25,7 @@ static long size_of(const struct scratch *scratch, const char *name)
     return fstatat(scratch->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ? -1 : (long)st.st_size;
 }
 
-static void failures_are_told(void)
+TEST(failures_are_told)
 {
     struct scratch scratch;
     struct jr_error err = {0};
@@ -45,7 +45,7 @@ static void failures_are_told(void)
     scratch_end(&scratch);
 }
 
-static void it_takes_its_place_when_it_is_published(void)
+TEST(it_takes_its_place_when_it_is_published)
 {
     struct scratch scratch;
     struct jr_error err = {0};
@@ -71,7 +71,7 @@ static void it_takes_its_place_when_it_is_published(void)
 }
 
 /* What was reserved, or filled in before, leaves nothing behind its end. */
-static void it_ends_where_it_was_last_filled(void)
+TEST(it_ends_where_it_was_last_filled)
 {
     struct scratch scratch;
     struct jr_error err = {0};
@@ -91,7 +91,7 @@ static void it_ends_where_it_was_last_filled(void)
     scratch_end(&scratch);
 }
 
-static void few_bytes_are_reserved_in_whole_pieces(void)
+TEST(few_bytes_are_reserved_in_whole_pieces)
 {
     static const struct {
         uint64_t bytes;
@@ -109,7 +109,7 @@ static void few_bytes_are_reserved_in_whole_pieces(void)
 
 /* A link, another name of a file, a pipe or a folder in the place of the draft: it is removed, and
  * what it led to stays as it was. A reservation keeps away from it, too. */
-static void what_was_planted_is_replaced(void)
+TEST(what_was_planted_is_replaced)
 {
     for (int i = 0; i < 5; i++) {
         struct scratch scratch;
@@ -142,7 +142,3 @@ static void what_was_planted_is_replaced(void)
         scratch_end(&scratch);
     }
 }
-
-JR_UNIT_MAIN("draft_file", CASE(failures_are_told), CASE(it_takes_its_place_when_it_is_published),
-             CASE(it_ends_where_it_was_last_filled), CASE(few_bytes_are_reserved_in_whole_pieces),
-             CASE(what_was_planted_is_replaced))

@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-static void cuts_what_does_not_fit(void)
+TEST(cuts_what_does_not_fit)
 {
     struct jr_error err = {0};
     char text[3000];
@@ -20,7 +20,7 @@ static void cuts_what_does_not_fit(void)
     CU_ASSERT_EQUAL(strlen(err.text), sizeof err.text - 1);
 }
 
-static void takes_null(void)
+TEST(takes_null)
 {
     errno = EACCES;
     CU_ASSERT_EQUAL(jr_error_set(NULL, JR_STATUS_USAGE, "x"), -1);
@@ -29,7 +29,7 @@ static void takes_null(void)
     CU_ASSERT_EQUAL(errno, EACCES);
 }
 
-static void tells_the_system_error_and_starts_over(void)
+TEST(tells_the_system_error_and_starts_over)
 {
     struct jr_error err = {0};
     errno = ENOENT;
@@ -43,6 +43,3 @@ static void tells_the_system_error_and_starts_over(void)
     JR_ASSERT_TEXT(err.text, "new");
     CU_ASSERT_TRUE(err.sys == 0 && err.status == JR_STATUS_USAGE);
 }
-
-JR_UNIT_MAIN("error", CASE(cuts_what_does_not_fit), CASE(takes_null),
-             CASE(tells_the_system_error_and_starts_over))

@@ -3,7 +3,7 @@
 #include "unit.h"
 
 /* The vectors of FIPS 180-4's examples, and one with a NUL inside. */
-static void hashes(void)
+TEST(hashes)
 {
     static const struct {
         const char *bytes;
@@ -23,7 +23,7 @@ static void hashes(void)
     }
 }
 
-static void makes_words_that_nobody_can_guess(void)
+TEST(makes_words_that_nobody_can_guess)
 {
     char one[JR_TOKEN_SIZE], other[JR_TOKEN_SIZE];
     jr_token(one);
@@ -34,7 +34,7 @@ static void makes_words_that_nobody_can_guess(void)
     CU_ASSERT_STRING_NOT_EQUAL(one + 16, other + 16);
 }
 
-static void refuses_what_is_no_base64(void)
+TEST(refuses_what_is_no_base64)
 {
     static const char *const texts[] = {"a",    "YQ",   "YQ=",      "Y===",  "=",
                                         "====", "Y*==", "YQ==YQ==", "YQ==Y", "Y\xff=="};
@@ -49,7 +49,7 @@ static void refuses_what_is_no_base64(void)
 }
 
 /* Section 10 of RFC 4648, and every byte. */
-static void carries_every_byte(void)
+TEST(carries_every_byte)
 {
     static const char *const vectors[][2] = {{"", ""},
                                              {"f", "Zg=="},
@@ -78,6 +78,3 @@ static void carries_every_byte(void)
         CU_ASSERT_TRUE(got.len == len && memcmp(got.data, bytes, len) == 0);
     }
 }
-
-JR_UNIT_MAIN("hash", CASE(hashes), CASE(makes_words_that_nobody_can_guess),
-             CASE(refuses_what_is_no_base64), CASE(carries_every_byte))

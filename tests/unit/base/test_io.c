@@ -23,7 +23,7 @@ static unsigned mode_of(const char *name)
     return status.st_mode;
 }
 
-static void refuses_what_is_no_regular_file(void)
+TEST(refuses_what_is_no_regular_file)
 {
     static const struct {
         const char *path, *text;
@@ -48,7 +48,7 @@ static void refuses_what_is_no_regular_file(void)
     scratch_end(&scratch);
 }
 
-static void keeps_the_limit(void)
+TEST(keeps_the_limit)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -71,7 +71,7 @@ static void keeps_the_limit(void)
     scratch_end(&scratch);
 }
 
-static void reads_descriptors(void)
+TEST(reads_descriptors)
 {
     enum { PIECES = 5000 };
     struct jr_buf text = JR_BUF_INIT;
@@ -94,7 +94,7 @@ static void reads_descriptors(void)
     jr_buf_release(&text);
 }
 
-static void tells_of_a_full_or_broken_target(void)
+TEST(tells_of_a_full_or_broken_target)
 {
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
@@ -121,7 +121,7 @@ static int fill_half(void *data, int fd)
 
 /* What is written has its mode whatever the umask, follows no link, and is not there where it could
  * not be written: nor is anything else then. By replacing, and under its own name. */
-static void writes_all_or_nothing(void)
+TEST(writes_all_or_nothing)
 {
     static const struct jr_io_source half = {fill_half, NULL};
     for (int fresh = 0; fresh < 2; fresh++) {
@@ -160,7 +160,7 @@ static void writes_all_or_nothing(void)
     }
 }
 
-static void makes_folders(void)
+TEST(makes_folders)
 {
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -180,7 +180,7 @@ static void makes_folders(void)
     scratch_end(&scratch);
 }
 
-static void makes_paths_absolute(void)
+TEST(makes_paths_absolute)
 {
     static const struct {
         const char *base, *path, *absolute;
@@ -203,7 +203,7 @@ static void makes_paths_absolute(void)
     }
 }
 
-static void finds_the_nearest_above(void)
+TEST(finds_the_nearest_above)
 {
     char below[sizeof scratch.dir + 4];
     scratch_start(&scratch);
@@ -224,7 +224,7 @@ static void finds_the_nearest_above(void)
     scratch_end(&scratch);
 }
 
-static void reads_facts(void)
+TEST(reads_facts)
 {
     static const char *const facts[][2] = {{"0-7\n", "0-7"}, {"two\n\n", "two\n"}, {"", ""}};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -241,8 +241,3 @@ static void reads_facts(void)
     CU_ASSERT_TRUE(text.len > 0);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("io", CASE(refuses_what_is_no_regular_file), CASE(keeps_the_limit),
-             CASE(reads_descriptors), CASE(tells_of_a_full_or_broken_target),
-             CASE(writes_all_or_nothing), CASE(makes_folders), CASE(makes_paths_absolute),
-             CASE(finds_the_nearest_above), CASE(reads_facts))

@@ -7,7 +7,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void refuses_what_is_not_json(void)
+TEST(refuses_what_is_not_json)
 {
     static const struct {
         const char *text, *place;
@@ -40,7 +40,7 @@ static void refuses_what_is_not_json(void)
     CU_ASSERT_PTR_NULL(jr_json_parse("1\0x", 3, NULL));
 }
 
-static void refuses_depth_without_end(void)
+TEST(refuses_depth_without_end)
 {
     struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -50,7 +50,7 @@ static void refuses_depth_without_end(void)
     jr_buf_release(&text);
 }
 
-static void reads_any_value_and_keeps_order(void)
+TEST(reads_any_value_and_keeps_order)
 {
     static const char *const good[] = {
         "null",
@@ -77,7 +77,7 @@ static void reads_any_value_and_keeps_order(void)
     }
 }
 
-static void sets_members(void)
+TEST(sets_members)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     json_t *object = json_object();
@@ -97,7 +97,7 @@ static void sets_members(void)
     json_decref(object);
 }
 
-static void indents(void)
+TEST(indents)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     json_t *json = jr_json_parse("{\"a\": [1]}", 10, NULL);
@@ -106,7 +106,7 @@ static void indents(void)
     json_decref(json);
 }
 
-static void prints_members_without_an_object(void)
+TEST(prints_members_without_an_object)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     jr_buf_char(&out, '{');
@@ -126,7 +126,7 @@ static void prints_members_without_an_object(void)
                              "\"o\": {\"b\": false},\n  \"line\": \"\"}");
 }
 
-static void prints_decimals(void)
+TEST(prints_decimals)
 {
     static const struct {
         uint64_t value;
@@ -144,7 +144,7 @@ static void prints_decimals(void)
     }
 }
 
-static void quotes_what_plain_ascii_is_not(void)
+TEST(quotes_what_plain_ascii_is_not)
 {
     static const char *const texts[][2] = {
         {"", "\"\""},
@@ -162,7 +162,7 @@ static void quotes_what_plain_ascii_is_not(void)
     }
 }
 
-static void fails_the_buffer_without_a_value(void)
+TEST(fails_the_buffer_without_a_value)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     jr_json_print(&out, NULL, 0);
@@ -182,13 +182,13 @@ static void check(const struct jr_json_shape *shape, const char *help, const cha
     json_decref(schema);
 }
 
-static void a_text_that_is_no_json_is_no_schema(void)
+TEST(a_text_that_is_no_json_is_no_schema)
 {
     struct jr_json_shape shape = {.text = "{\"type\": "};
     CU_ASSERT_PTR_NULL(jr_json_shape_schema(&shape, NULL));
 }
 
-static void shapes_are_schemas(void)
+TEST(shapes_are_schemas)
 {
     static const struct {
         struct jr_json_shape shape;
@@ -217,7 +217,7 @@ static void shapes_are_schemas(void)
         check(&vectors[i].shape, vectors[i].help, vectors[i].expected);
 }
 
-static void keys_are_required_unless_they_are_optional(void)
+TEST(keys_are_required_unless_they_are_optional)
 {
     json_t *properties = json_object(), *required = json_array();
     jr_json_shape_add(properties, required, "a", json_object());
@@ -276,7 +276,7 @@ static const struct jr_json_row outer_rows[] = {
 enum { OUTER_ROWS = sizeof outer_rows / sizeof *outer_rows };
 
 /* Members as keys; what is read of them is written as the same again. */
-static void rows_are_written_and_read(void)
+TEST(rows_are_written_and_read)
 {
     static struct inner listed[] = {{0, "d"}, {1000, NULL}};
     static const struct {
@@ -330,7 +330,7 @@ static void rows_are_written_and_read(void)
 }
 
 /* What another program wrote: nothing that a member cannot be. */
-static void rows_take_what_fits(void)
+TEST(rows_take_what_fits)
 {
     struct outer got = {.count = 7, .color = 1, .text = "x"};
     const char *text = jq("{'flag': 1, 'small': 'x', 'signal': 'SIGODD', 'color': 'blue', "
@@ -345,7 +345,7 @@ static void rows_take_what_fits(void)
     CU_ASSERT_EQUAL(jr_json_below(NULL, 5), 0);
 }
 
-static void rows_are_joined(void)
+TEST(rows_are_joined)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     const char *one = jq("{'flag': true, 'small': 5, 'count': 2, 'large': 7, 'text': null, "
@@ -370,7 +370,7 @@ static void rows_are_joined(void)
     json_decref(b);
 }
 
-static void rows_are_schemas(void)
+TEST(rows_are_schemas)
 {
     json_t *properties = json_object(), *required = json_array();
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -386,11 +386,3 @@ static void rows_are_schemas(void)
     json_decref(properties);
     json_decref(required);
 }
-
-JR_UNIT_MAIN("json", CASE(refuses_what_is_not_json), CASE(refuses_depth_without_end),
-             CASE(reads_any_value_and_keeps_order), CASE(sets_members), CASE(indents),
-             CASE(prints_members_without_an_object), CASE(prints_decimals),
-             CASE(quotes_what_plain_ascii_is_not), CASE(fails_the_buffer_without_a_value),
-             CASE(a_text_that_is_no_json_is_no_schema), CASE(shapes_are_schemas),
-             CASE(keys_are_required_unless_they_are_optional), CASE(rows_are_written_and_read),
-             CASE(rows_take_what_fits), CASE(rows_are_joined), CASE(rows_are_schemas))

@@ -35,7 +35,7 @@ static enum jr_json_kept keep_named(const void *data, const char *key)
 static const struct jr_json_keep keep = {keep_named, NULL};
 
 /* What is printed is the same value, and the tree is no more than its head. */
-static void reads_what_jansson_reads(void)
+TEST(reads_what_jansson_reads)
 {
     static const char *const texts[][3] = {
         {"[", "{}", "]"},
@@ -76,7 +76,7 @@ static void reads_what_jansson_reads(void)
     }
 }
 
-static void keeps_what_is_asked_for(void)
+TEST(keeps_what_is_asked_for)
 {
     struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -96,7 +96,7 @@ static void keeps_what_is_asked_for(void)
 }
 
 /* What jansson does not take, nor is taken here, wherever it is. */
-static void refuses_what_jansson_refuses(void)
+TEST(refuses_what_jansson_refuses)
 {
     static const char *const texts[][3] = {
         {"[", "1", ",]"},
@@ -142,7 +142,7 @@ static void refuses_what_jansson_refuses(void)
 }
 
 /* As deep as jansson goes, and not into the stack's end. */
-static void refuses_what_is_too_deep(void)
+TEST(refuses_what_is_too_deep)
 {
     struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -155,7 +155,7 @@ static void refuses_what_is_too_deep(void)
 }
 
 /* A text of one piece is a tree. */
-static void reads_small_ones_whole(void)
+TEST(reads_small_ones_whole)
 {
     static const char *const texts[] = {"[]", "{\"a\": [1, {}]}", "1", " \"x\" ", "null"};
     JR_EACH(row, texts) {
@@ -172,7 +172,3 @@ static void reads_small_ones_whole(void)
     CU_ASSERT_PTR_NULL(jr_json_pieces(&out, "[", 1, NULL, NULL));
     jr_buf_release(&out);
 }
-
-JR_UNIT_MAIN("json_pieces", CASE(reads_what_jansson_reads), CASE(keeps_what_is_asked_for),
-             CASE(refuses_what_jansson_refuses), CASE(refuses_what_is_too_deep),
-             CASE(reads_small_ones_whole))

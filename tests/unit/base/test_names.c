@@ -7,7 +7,7 @@
 #include "unit.h"
 
 /* The names are a table of our own, for C libraries without sigabbrev_np(3). */
-static void signals_have_names(void)
+TEST(signals_have_names)
 {
     static const struct {
         int signal;
@@ -31,7 +31,7 @@ static void signals_have_names(void)
     }
 }
 
-static void other_names_mean_no_signal(void)
+TEST(other_names_mean_no_signal)
 {
     const char *unknown = "|KILL|SIGNOPE|signal 999|SIGRTMIN+99";
     char text[128];
@@ -39,7 +39,7 @@ static void other_names_mean_no_signal(void)
         CU_ASSERT_EQUAL(jr_signal_of(text), 0);
 }
 
-static void users_have_names_or_are_numbers(void)
+TEST(users_have_names_or_are_numbers)
 {
     enum { NOBODY = 64123 }; /* has no name */
     struct jr_arena arena = JR_ARENA_INIT;
@@ -58,6 +58,3 @@ static void users_have_names_or_are_numbers(void)
     }
     jr_arena_release(&arena);
 }
-
-JR_UNIT_MAIN("base.names", CASE(signals_have_names), CASE(other_names_mean_no_signal),
-             CASE(users_have_names_or_are_numbers))

@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-static void refuses_what_is_no_integer(void)
+TEST(refuses_what_is_no_integer)
 {
     const char *bad = "| | 1|1 |+1|4x|x4|0x10|010|00|1_0|1,0|3.0|1e3|-|--1|yes|\t1|1\n|"
                       "18446744073709551616|99999999999999999999";
@@ -26,7 +26,7 @@ static void refuses_what_is_no_integer(void)
     CU_ASSERT_TRUE(u64 == 7 && i64 == 7 && u32 == 7);
 }
 
-static void reads_integers(void)
+TEST(reads_integers)
 {
     uint64_t u64;
     int64_t i64;
@@ -40,7 +40,7 @@ static void reads_integers(void)
 }
 
 /* Not by either reader, and what was there stays. */
-static void refuses_what_is_no_number(void)
+TEST(refuses_what_is_no_number)
 {
     const char *bad = "| |.|-|--1|e3|1e|1e+|1.5x|1x|abc| 1|1 |inf|-inf|nan|.inf|1,5|010|1.2.3|1..2|"
                       "-.nan|0x10|0x1p3|1e999|nope";
@@ -54,7 +54,7 @@ static void refuses_what_is_no_number(void)
     }
 }
 
-static void reads_numbers(void)
+TEST(reads_numbers)
 {
     static const struct {
         const char *text;
@@ -71,7 +71,7 @@ static void reads_numbers(void)
     }
 }
 
-static void writes_numbers_that_read_back(void)
+TEST(writes_numbers_that_read_back)
 {
     const char *texts = "0|2|-0.5|0.1|1e+300|0.3333333333333333|0.30000000000000004";
     char text[128];
@@ -82,7 +82,7 @@ static void writes_numbers_that_read_back(void)
     }
 }
 
-static void refuses_what_is_no_duration(void)
+TEST(refuses_what_is_no_duration)
 {
     const char *bad = "|5|00|-5s|s|5S|5 s|1.5h|30m1h|1h1h|1s500|500msx|5sec|1h30|05s|1ms1s|"
                       "18446744073709551615s|18446744073709551615ms1ms|213503982335d1d";
@@ -93,7 +93,7 @@ static void refuses_what_is_no_duration(void)
     CU_ASSERT_EQUAL(ms, 7);
 }
 
-static void reads_and_writes_durations(void)
+TEST(reads_and_writes_durations)
 {
     static const struct {
         const char *text;
@@ -126,7 +126,7 @@ static void reads_and_writes_durations(void)
     }
 }
 
-static void reads_sizes(void)
+TEST(reads_sizes)
 {
     const char *bad = "|-1|KiB|10 MiB|10MB|10M|10k|1.5GiB|10mib|1KiBx|1KiB1|16777216TiB|01KiB";
     char text[128];
@@ -153,7 +153,7 @@ static void reads_sizes(void)
 }
 
 /* A thread whose locale has a comma gets it back behind the block. */
-static void numbers_have_a_point_in_a_block(void)
+TEST(numbers_have_a_point_in_a_block)
 {
     locale_t comma = newlocale(LC_ALL_MASK, "de_DE.UTF-8", (locale_t)0);
     locale_t own = comma != (locale_t)0 ? comma : duplocale(LC_GLOBAL_LOCALE);
@@ -168,7 +168,7 @@ static void numbers_have_a_point_in_a_block(void)
     freelocale(own);
 }
 
-static void numbers_are_read_whole_where_they_can_be(void)
+TEST(numbers_are_read_whole_where_they_can_be)
 {
     static const struct {
         const char *text;
@@ -218,7 +218,7 @@ static void check_order(const struct jr_exact_number *a, const struct jr_exact_n
 }
 
 /* Each beside all that stand before it. */
-static void texts_are_compared_as_they_are_written(void)
+TEST(texts_are_compared_as_they_are_written)
 {
     const char *ascending =
         "-9.3e18|-9223372036854775808|-9007199254740993.5|-9007199254740993|-2|-1.5|-1.25|-1|-0.1|"
@@ -241,7 +241,7 @@ static void texts_are_compared_as_they_are_written(void)
 
 /* 0.1 as it is written equals the double that is nearest to it: that is what a rank's JSON holds
  * after it wrote 0.1. */
-static void texts_are_compared_with_doubles(void)
+TEST(texts_are_compared_with_doubles)
 {
     static const struct {
         const char *text;
@@ -286,10 +286,3 @@ static void texts_are_compared_with_doubles(void)
         check_order(&a, &b, row->order, row->text);
     }
 }
-
-JR_UNIT_MAIN("num", CASE(refuses_what_is_no_integer), CASE(reads_integers),
-             CASE(refuses_what_is_no_number), CASE(reads_numbers),
-             CASE(writes_numbers_that_read_back), CASE(refuses_what_is_no_duration),
-             CASE(reads_and_writes_durations), CASE(reads_sizes),
-             CASE(numbers_have_a_point_in_a_block), CASE(numbers_are_read_whole_where_they_can_be),
-             CASE(texts_are_compared_as_they_are_written), CASE(texts_are_compared_with_doubles))

@@ -12,7 +12,7 @@
 
 #include "unit.h"
 
-static void reads_what_is_there(void)
+TEST(reads_what_is_there)
 {
     struct jr_proc proc = {.pid = -7};
     CU_ASSERT_FALSE(jr_proc_read(&proc, "/no/such/file"));
@@ -30,7 +30,7 @@ static void reads_what_is_there(void)
 }
 
 /* As it was when the process began, and of exactly that name. */
-static void reads_a_variable(void)
+TEST(reads_a_variable)
 {
     char value[64], name[64], *end = strchr(environ[0], '=');
     CU_ASSERT_PTR_NOT_NULL_FATAL(end);
@@ -50,7 +50,7 @@ static void reads_a_variable(void)
 }
 
 /* Nothing in a name is taken for the fields behind it. */
-static void names_hold_anything(void)
+TEST(names_hold_anything)
 {
     static const char *const names[] = {"a) R 1 (b", ") Z 7 7", "", "\n\t ("};
     JR_EACH(row, names) {
@@ -84,7 +84,7 @@ static pid_t make_family(pid_t *ret_grandchild)
     return child;
 }
 
-static void families_are_found(void)
+TEST(families_are_found)
 {
     size_t count = 0, family[4];
     pid_t grandchild = 0, child = make_family(&grandchild);
@@ -105,7 +105,7 @@ static void families_are_found(void)
 }
 
 /* A zombie has exited; what is stopped has not, until it is sent SIGKILL. */
-static void who_is_on_its_way_out(void)
+TEST(who_is_on_its_way_out)
 {
     struct jr_proc proc;
     pid_t child = fork();
@@ -207,7 +207,7 @@ static const struct {
      true, true, "/sys/fs/cgroup", "/a"},
 };
 
-static void finds_hierarchies(void)
+TEST(finds_hierarchies)
 {
     JR_EACH(row, vectors) {
         JR_FREE char *groups = row->groups == NULL ? NULL : strdup(row->groups);
@@ -222,6 +222,3 @@ static void finds_hierarchies(void)
                        row->point == NULL ? "nowhere" : row->point);
     }
 }
-
-JR_UNIT_MAIN("proc", CASE(reads_what_is_there), CASE(reads_a_variable), CASE(names_hold_anything),
-             CASE(families_are_found), CASE(who_is_on_its_way_out), CASE(finds_hierarchies))

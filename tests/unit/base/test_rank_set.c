@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void refuses_what_is_no_set(void)
+TEST(refuses_what_is_no_set)
 {
     static const struct {
         const char *text;
@@ -32,7 +32,7 @@ static void refuses_what_is_no_set(void)
     }
 }
 
-static void refuses_too_many_ranges(void)
+TEST(refuses_too_many_ranges)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
@@ -60,7 +60,7 @@ static void print_members(struct jr_buf *out, const struct jr_set *set)
     jr_set_print(out, ranks, count);
 }
 
-static void reads_sets(void)
+TEST(reads_sets)
 {
     static const struct {
         const char *text, *members;
@@ -89,7 +89,7 @@ static void reads_sets(void)
     }
 }
 
-static void finds_the_largest(void)
+TEST(finds_the_largest)
 {
     static const struct {
         const char *text;
@@ -113,7 +113,7 @@ static void finds_the_largest(void)
 
 /* 4,096 long ranges that interleave: a reader that walks them would take many minutes, which the
  * limit on this test's time would not give it. */
-static void compares_without_walking(void)
+TEST(compares_without_walking)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
@@ -127,7 +127,7 @@ static void compares_without_walking(void)
 }
 
 /* In whatever order they come. */
-static void refuses_what_overlaps(void)
+TEST(refuses_what_overlaps)
 {
     static const struct {
         const char *a, *b;
@@ -158,7 +158,7 @@ static void refuses_what_overlaps(void)
     }
 }
 
-static void prints(void)
+TEST(prints)
 {
     static const uint32_t ranks[] = {0, 1, 2, 4, 6, 7, 4294967295};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -170,7 +170,7 @@ static void prints(void)
     JR_ASSERT_TEXT(text.data, "0-2,4,6-7,4294967295 0 none");
 }
 
-static void makes_masks(void)
+TEST(makes_masks)
 {
     static const char *const bad[] = {"", "all", "none", "1-", "-1", "1024", "0-1024", "x"};
     cpu_set_t cpus;
@@ -183,7 +183,3 @@ static void makes_masks(void)
     CU_ASSERT_EQUAL(CPU_COUNT(&cpus), 5);
     CU_ASSERT_TRUE(CPU_ISSET(1, &cpus) && CPU_ISSET(9, &cpus) && CPU_ISSET(1023, &cpus));
 }
-
-JR_UNIT_MAIN("set", CASE(refuses_what_is_no_set), CASE(refuses_too_many_ranges), CASE(reads_sets),
-             CASE(compares_without_walking), CASE(finds_the_largest), CASE(refuses_what_overlaps),
-             CASE(prints), CASE(makes_masks))

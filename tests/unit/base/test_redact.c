@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void hides_from_where_it_is_told(void)
+TEST(hides_from_where_it_is_told)
 {
     char *const values[] = {(char *)"hunter2", (char *)"a\"b\n", (char *)"abc", (char *)"cc d",
                             NULL};
@@ -30,7 +30,7 @@ static void hides_from_where_it_is_told(void)
 }
 
 /* A secret may be a word of the file's own. */
-static void keys_stay(void)
+TEST(keys_stay)
 {
     char *const values[] = {(char *)"local_rank", NULL};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -40,7 +40,7 @@ static void keys_stay(void)
     JR_ASSERT_TEXT(out.data, "{\"local_rank\":0,\"argv\":[\"<redacted>\",\"x <redacted>\"]}");
 }
 
-static void refers(void)
+TEST(refers)
 {
     char *const values[] = {(char *)"hunter2", (char *)"other", NULL};
     char *const names[] = {(char *)"A_TOKEN", (char *)"B", NULL};
@@ -50,7 +50,7 @@ static void refers(void)
     JR_ASSERT_TEXT(out.data, "hunter2 [${env:A_TOKEN}, \"${env:B}\"]");
 }
 
-static void copies(void)
+TEST(copies)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     char *const values[] = {(char *)"hunter2-long", (char *)"hunter2", NULL};
@@ -62,7 +62,7 @@ static void copies(void)
     jr_arena_release(&arena);
 }
 
-static void what_is_telling(void)
+TEST(what_is_telling)
 {
     static const struct {
         const char *value;
@@ -78,6 +78,3 @@ static void what_is_telling(void)
     CU_ASSERT_FALSE(jr_redact_wanted("false", 4));
     CU_ASSERT_FALSE(jr_redact_wanted("TRUE", 4));
 }
-
-JR_UNIT_MAIN("hide", CASE(hides_from_where_it_is_told), CASE(keys_stay), CASE(refers), CASE(copies),
-             CASE(what_is_telling))

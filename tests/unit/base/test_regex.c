@@ -2,7 +2,32 @@
 
 #include "unit.h"
 
-static void refuses_bad_patterns(void)
+static struct jr_regex *make(const char *pattern)
+{
+    struct jr_regex *regex = NULL;
+    struct jr_error err;
+    size_t at;
+    CU_ASSERT_EQUAL_FATAL(jr_regex_new(&regex, pattern, &at, &err), 0);
+    return regex;
+}
+
+/* 32 KiB of the machine's stack do not hold so many alternatives. */
+TEST(finds_with_a_stack_of_its_own)
+{
+    static char subject[20000];
+    struct jr_regex *regex = make("^(?:(x)|(y))*$");
+    struct jr_match match = {0};
+    bool limited = true;
+    memset(subject, 'x', sizeof subject);
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_TRUE(jr_regex_find(regex, subject, sizeof subject, 0, &match, &limited));
+        CU_ASSERT_FALSE(limited);
+        CU_ASSERT_EQUAL(match.end, sizeof subject);
+    }
+    jr_regex_free(regex);
+}
+
+TEST(refuses_bad_patterns)
 {
     /* A word of PCRE2's message: the rest differs between its versions. */
     static const struct {
@@ -25,7 +50,7 @@ static void refuses_bad_patterns(void)
     }
 }
 
-static void refuses_long_patterns(void)
+TEST(refuses_long_patterns)
 {
     char pattern[5000];
     memset(pattern, 'x', sizeof pattern - 1);
@@ -41,16 +66,7 @@ static void refuses_long_patterns(void)
     jr_regex_free(NULL);
 }
 
-static struct jr_regex *make(const char *pattern)
-{
-    struct jr_regex *regex = NULL;
-    struct jr_error err;
-    size_t at;
-    CU_ASSERT_EQUAL_FATAL(jr_regex_new(&regex, pattern, &at, &err), 0);
-    return regex;
-}
-
-static void gives_up_at_its_limit(void)
+TEST(gives_up_at_its_limit)
 {
     /* Each pattern can only fail after exponentially many steps. */
     static const char *const evil[] = {"^(a+)+$", "^(a|aa)+$", "(x+x+)+[yz]"};
@@ -70,7 +86,7 @@ static void gives_up_at_its_limit(void)
     }
 }
 
-static void finds(void)
+TEST(finds)
 {
     static const struct {
         const char *pattern, *subject;
@@ -104,7 +120,7 @@ static void finds(void)
     }
 }
 
-static void names_groups(void)
+TEST(names_groups)
 {
     struct jr_regex *regex = make("(?<loss>\\d+)(?: (?<step>\\d+))?(;)");
     struct jr_match match, group = {7, 7};
@@ -129,31 +145,15 @@ static void names_groups(void)
     jr_regex_free(regex);
 }
 
-static void has_no_groups(void)
+TEST(has_no_groups)
 {
     struct jr_regex *regex = make("(a)(?:b)");
     CU_ASSERT_EQUAL(jr_regex_group_count(regex), 0);
     jr_regex_free(regex);
 }
 
-/* 32 KiB of the machine's stack do not hold so many alternatives. */
-static void finds_with_a_stack_of_its_own(void)
-{
-    static char subject[20000];
-    struct jr_regex *regex = make("^(?:(x)|(y))*$");
-    struct jr_match match = {0};
-    bool limited = true;
-    memset(subject, 'x', sizeof subject);
-    for (int i = 0; i < 2; i++) {
-        CU_ASSERT_TRUE(jr_regex_find(regex, subject, sizeof subject, 0, &match, &limited));
-        CU_ASSERT_FALSE(limited);
-        CU_ASSERT_EQUAL(match.end, sizeof subject);
-    }
-    jr_regex_free(regex);
-}
-
 /* By what a search can be made faster; what is not known is not made up. */
-static void knows_what_is_in_a_match(void)
+TEST(knows_what_is_in_a_match)
 {
     static const struct {
         const char *pattern;
@@ -179,7 +179,3 @@ static void knows_what_is_in_a_match(void)
         jr_regex_free(regex);
     }
 }
-
-JR_UNIT_MAIN("regex", CASE(finds_with_a_stack_of_its_own), CASE(refuses_bad_patterns),
-             CASE(refuses_long_patterns), CASE(gives_up_at_its_limit), CASE(finds),
-             CASE(names_groups), CASE(has_no_groups), CASE(knows_what_is_in_a_match))

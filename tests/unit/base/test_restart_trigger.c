@@ -10,7 +10,7 @@ struct bad {
     const char *text, *part, *why;
 };
 
-static void refuses(void)
+TEST(refuses)
 {
     static const struct bad bad[] = {
         {"", "", "it is exit"},
@@ -62,7 +62,7 @@ static void refuses(void)
     jr_arena_release(&arena);
 }
 
-static void has_one_normal_form(void)
+TEST(has_one_normal_form)
 {
     static const char *const good[][2] = {
         {"exit", "exit"},
@@ -94,7 +94,7 @@ static void has_one_normal_form(void)
     jr_arena_release(&arena);
 }
 
-static void takes_codes_and_signals(void)
+TEST(takes_codes_and_signals)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_restart_trigger trigger;
@@ -120,5 +120,3 @@ static void takes_codes_and_signals(void)
     CU_ASSERT_EQUAL(trigger.kind, JR_RESTART_TRIGGER_OOM);
     jr_arena_release(&arena);
 }
-
-JR_UNIT_MAIN("trigger", CASE(refuses), CASE(has_one_normal_form), CASE(takes_codes_and_signals))

@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-static void writes_for_the_reader(void)
+TEST(writes_for_the_reader)
 {
     static const struct {
         const char *text, *field, *option;
@@ -26,5 +26,3 @@ static void writes_for_the_reader(void)
                            option == 1 ? row->option : row->field);
         }
 }
-
-JR_UNIT_MAIN("setting_words", CASE(writes_for_the_reader))

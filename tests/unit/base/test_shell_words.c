@@ -24,7 +24,7 @@ static const char *split(const char *line, const char **ret_tail)
     return text;
 }
 
-static void refuses_open_quotes(void)
+TEST(refuses_open_quotes)
 {
     static const struct {
         const char *line, *said;
@@ -46,7 +46,7 @@ static void refuses_open_quotes(void)
     jr_arena_release(&arena);
 }
 
-static void says_when_memory_runs_out(void)
+TEST(says_when_memory_runs_out)
 {
     struct jr_shell_words words;
     struct jr_error err = {0};
@@ -56,7 +56,7 @@ static void says_when_memory_runs_out(void)
     jr_arena_release(&small);
 }
 
-static void splits(void)
+TEST(splits)
 {
     static const struct {
         const char *line, *words;
@@ -89,7 +89,7 @@ static void splits(void)
     jr_arena_release(&arena);
 }
 
-static void ends_at_operators(void)
+TEST(ends_at_operators)
 {
     static const struct {
         const char *line, *words, *tail;
@@ -107,7 +107,7 @@ static void ends_at_operators(void)
     jr_arena_release(&arena);
 }
 
-static void knows_where_words_stand(void)
+TEST(knows_where_words_stand)
 {
     struct jr_shell_words words;
     CU_ASSERT_EQUAL_FATAL(jr_shell_split(&words, &arena, " a 'b c'd", NULL), 0);
@@ -124,7 +124,7 @@ static const char *text_of(const char *text)
     return text == NULL ? "" : text;
 }
 
-static void reads_the_first_line(void)
+TEST(reads_the_first_line)
 {
     static const struct {
         const char *text, *interpreter, *program, *help;
@@ -162,7 +162,3 @@ static void reads_the_first_line(void)
     jr_arena_release(&arena);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("shell_words", CASE(refuses_open_quotes), CASE(says_when_memory_runs_out),
-             CASE(splits), CASE(ends_at_operators), CASE(knows_where_words_stand),
-             CASE(reads_the_first_line))

@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-static void pushes(void)
+TEST(pushes)
 {
     struct jr_arena arena = {.limit = 20000};
     struct jr_strv strv = {0};
@@ -37,7 +37,7 @@ static struct jr_strv environment(struct jr_arena *arena)
     return env;
 }
 
-static void looks_up(void)
+TEST(looks_up)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     char *const *envp = environment(&arena).items;
@@ -51,7 +51,7 @@ static void looks_up(void)
     jr_arena_release(&arena);
 }
 
-static void unsets(void)
+TEST(unsets)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv env = {0};
@@ -72,7 +72,7 @@ static void unsets(void)
     jr_arena_release(&arena);
 }
 
-static void matches(void)
+TEST(matches)
 {
     static char *const globs[] = {(char *)"*TOKEN*", (char *)"API_KEY", (char *)"my_*"};
     const char *secret = "HF_TOKEN|hf-token|--max-tokens|api-key|API_KEY|MY_x";
@@ -88,7 +88,7 @@ static void matches(void)
 }
 
 /* Words with and without stars, and globs that are more than that: each beside fnmatch. */
-static void matches_as_fnmatch_does(void)
+TEST(matches_as_fnmatch_does)
 {
     const char *globs = "TOKEN|*_TOKEN|TOKEN_*|*API_KEY*|T?KEN|[AB]*|*|**|*A*B*||A*B";
     char glob[128], name[128];
@@ -101,7 +101,7 @@ static void matches_as_fnmatch_does(void)
     }
 }
 
-static void copies(void)
+TEST(copies)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv strv = {.count = 3};
@@ -115,6 +115,3 @@ static void copies(void)
     CU_ASSERT_PTR_NULL(strv.items[strv.count]);
     jr_arena_release(&arena);
 }
-
-JR_UNIT_MAIN("strv", CASE(pushes), CASE(looks_up), CASE(unsets), CASE(matches),
-             CASE(matches_as_fnmatch_does), CASE(copies))

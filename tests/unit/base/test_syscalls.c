@@ -98,12 +98,12 @@ static void try_with(unsigned error)
         (void)printf("not so: %#x\n", (unsigned)status >> 8);
 }
 
-static void ranges_are_closed_and_marked(void)
+TEST(ranges_are_closed_and_marked)
 {
     try_with(0);
 }
 
-static void they_are_without_the_call(void)
+TEST(they_are_without_the_call)
 {
     try_with(ENOSYS);
     try_with(EPERM);
@@ -186,7 +186,7 @@ static void try_access(void)
     (void)rmdir(folder);
 }
 
-static void access_is_as_the_file_has_it(void)
+TEST(access_is_as_the_file_has_it)
 {
     run_each_way(try_access);
 }
@@ -203,7 +203,7 @@ static void try_memory_file(void)
     (void)close(fd);
 }
 
-static void files_without_a_name(void)
+TEST(files_without_a_name)
 {
     run_each_way(try_memory_file);
 }
@@ -233,11 +233,7 @@ static void try_program(void)
     CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
 }
 
-static void programs_are_started(void)
+TEST(programs_are_started)
 {
     run_each_way(try_program);
 }
-
-JR_UNIT_MAIN("base.syscalls", CASE(ranges_are_closed_and_marked), CASE(they_are_without_the_call),
-             CASE(access_is_as_the_file_has_it), CASE(files_without_a_name),
-             CASE(programs_are_started))

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void refuses_what_is_not_utf8(void)
+TEST(refuses_what_is_not_utf8)
 {
     static const char *const vectors[] = {
         "\x80",             /* a continuation alone */
@@ -30,7 +30,7 @@ static void refuses_what_is_not_utf8(void)
     CU_ASSERT_EQUAL(point, 77);
 }
 
-static void decodes(void)
+TEST(decodes)
 {
     static const struct {
         const char *text;
@@ -58,7 +58,7 @@ static void decodes(void)
     CU_ASSERT_EQUAL(nul, 0);
 }
 
-static void counts_code_points(void)
+TEST(counts_code_points)
 {
     CU_ASSERT_EQUAL(jr_utf8_points("", 0), 0);
     CU_ASSERT_EQUAL(jr_utf8_points("abc", 2), 2);
@@ -67,7 +67,7 @@ static void counts_code_points(void)
     CU_ASSERT_EQUAL(jr_utf8_points("\xe6\xbc", 2), 2);
 }
 
-static void cuts_between_code_points(void)
+TEST(cuts_between_code_points)
 {
     static const struct {
         const char *text;
@@ -91,7 +91,7 @@ static void cuts_between_code_points(void)
     }
 }
 
-static void hides_controls(void)
+TEST(hides_controls)
 {
     static const uint32_t hidden[] = {0, 0x1b, 0x7f, 0x9b, 0x2028, 0x202e, 0x2066, 0xfeff};
     static const uint32_t shown[] = {' ', '~', 0xa0, 0xfc, 0x65e5, 0x1f600};
@@ -101,7 +101,7 @@ static void hides_controls(void)
         CU_ASSERT_TRUE(jr_utf8_is_shown(*point));
 }
 
-static void measures(void)
+TEST(measures)
 {
     CU_ASSERT_EQUAL(jr_utf8_width('a'), 1);
     CU_ASSERT_EQUAL(jr_utf8_width(0xfc), 1);
@@ -112,7 +112,7 @@ static void measures(void)
     CU_ASSERT_EQUAL(jr_utf8_width(0x1f600), 2); /* an emoji */
 }
 
-static void fits_columns(void)
+TEST(fits_columns)
 {
     static const struct {
         const char *text;
@@ -137,7 +137,3 @@ static void fits_columns(void)
         CU_ASSERT_EQUAL(jr_utf8_fit(text, strlen(text), row->columns), row->len);
     }
 }
-
-JR_UNIT_MAIN("utf8", CASE(refuses_what_is_not_utf8), CASE(decodes), CASE(counts_code_points),
-             CASE(cuts_between_code_points), CASE(hides_controls), CASE(measures),
-             CASE(fits_columns))

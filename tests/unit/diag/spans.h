@@ -3,7 +3,7 @@
 #define JR_SPANS_H
 
 #include "diag/diag.h"
-#include "unit.h"
+#include "quoted.h"
 
 static inline struct jr_source source(const char *name, const char *text)
 {
@@ -14,14 +14,6 @@ static inline struct jr_span span(const struct jr_source *where, uint32_t line, 
                                   uint32_t end_column)
 {
     return (struct jr_span){where, line, column, line, end_column};
-}
-
-/* A text of JSON that is written with ' for ". */
-static inline const char *json_text(struct jr_buf *ret, const char *text)
-{
-    jr_buf_clear(ret);
-    jr_buf_replaced(ret, text, "'", "\"");
-    return ret->data;
 }
 
 #endif

@@ -15,7 +15,7 @@ static void check(const struct jr_diags *diags, enum jr_diag_format format, bool
     JR_ASSERT_TEXT(out.data, expected);
 }
 
-static void shows_no_more_than_it_knows(void)
+TEST(shows_no_more_than_it_knows)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_source bare = source("--set", NULL);
@@ -39,7 +39,7 @@ static void shows_no_more_than_it_knows(void)
     jr_diags_release(&diags);
 }
 
-static void looks_as_drawn(void)
+TEST(looks_as_drawn)
 {
     struct jr_source train = source("train.yaml", "version: 1\nname: t\n\nentrypoint: [x]\n\n"
                                                   "paralelism: {model: 2}\n\n\nworld_size: 6\n"
@@ -76,7 +76,7 @@ static void looks_as_drawn(void)
 
 /* On a terminal of 40 columns: no word is broken, and what helps stands on a line of its own where
  * there is no room for it. */
-static void breaks_lines(void)
+TEST(breaks_lines)
 {
     struct jr_source text = source("t.yaml", "a: 1\nname: a text that is longer than a line\n");
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -115,7 +115,7 @@ static void breaks_lines(void)
 }
 
 /* The two lines that quote one span. */
-static void aligns_marks(void)
+TEST(aligns_marks)
 {
     static const struct {
         const char *text;
@@ -160,7 +160,7 @@ static void aligns_marks(void)
 }
 
 /* The quoted line of `len` columns around an X, and where the caret is. */
-static void cuts_long_lines(void)
+TEST(cuts_long_lines)
 {
     static const struct {
         uint32_t len, column;
@@ -187,7 +187,7 @@ static void cuts_long_lines(void)
     }
 }
 
-static void quotes_no_endless_line(void)
+TEST(quotes_no_endless_line)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
@@ -203,7 +203,7 @@ static void quotes_no_endless_line(void)
 }
 
 /* Whatever the order in which they come. */
-static void finds_lines_forth_and_back(void)
+TEST(finds_lines_forth_and_back)
 {
     static const uint32_t lines[] = {3, 1, 2, 2, 9, 3};
     static const char *const quoted[] = {"   3 | c\n", "   1 | a\n", "   2 | b\n",
@@ -223,7 +223,7 @@ static void finds_lines_forth_and_back(void)
     jr_diags_release(&diags);
 }
 
-static void lets_no_text_pose_as_output(void)
+TEST(lets_no_text_pose_as_output)
 {
     struct jr_source text = source("a\nb.yaml", "k: \"x\033[31m\"\n");
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -242,7 +242,7 @@ static void lets_no_text_pose_as_output(void)
     jr_diags_release(&diags);
 }
 
-static void colors(void)
+TEST(colors)
 {
     struct jr_source text = source("f", "a: x\n");
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -255,7 +255,7 @@ static void colors(void)
     jr_diags_release(&diags);
 }
 
-static void writes_json(void)
+TEST(writes_json)
 {
     struct jr_source text = source("f", "nods: 2\n");
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -265,35 +265,34 @@ static void writes_json(void)
     jr_diag_fix(&diags, diag, span(&text, 1, 1, 5), "nodes");
     jr_diag_relate(&diags, diag, span(&text, 1, 7, 8), "its value");
     jr_diags_warning(&diags, JR_CODE_FILE_UNREADABLE, (struct jr_span){0}, NULL, "w");
-    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, line = JR_BUF_INIT, expected = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, line = JR_BUF_INIT;
     jr_diags_render(&out, &diags, JR_DIAG_JSON, true);
     json_t *json = jr_json_parse(out.data, out.len, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(json);
     jr_json_print(&line, json, 0);
     JR_ASSERT_TEXT(line.data,
-                   json_text(&expected,
-                             "{'format_version': 1, 'valid': false, 'error_count': 1, "
-                             "'warning_count': 1, 'diagnostics': [{'severity': 'error', 'code': "
-                             "'JR0203', 'message': 'unknown field', 'file': 'f', 'line': 1, "
-                             "'column': 1, 'end_line': 1, 'end_column': 5, 'path': 'nods', 'help': "
-                             "'did you mean nodes?', 'fixes': [{'file': 'f', 'line': 1, 'column': "
-                             "1, 'end_line': 1, 'end_column': 5, 'text': 'nodes'}], 'related': "
-                             "[{'message': 'its value', 'file': 'f', 'line': 1, 'column': 7}], "
-                             "'rendered': 'f:1:1: error[JR0203]: unknown field\\n   1 | nods: "
-                             "2\\n     | ^^^^ help: did you mean nodes?\\n   1 | nods: 2\\n     "
-                             "|       - its value\\n'}, {'severity': 'warning', 'code': 'JR0101', "
-                             "'message': 'w', 'file': null, 'line': null, 'column': null, "
-                             "'end_line': null, 'end_column': null, 'path': null, 'help': null, "
-                             "'fixes': [], 'related': [], 'rendered': 'warning[JR0101]: w\\n'}]}"));
+                   jq("{'format_version': 1, 'valid': false, 'error_count': 1, "
+                      "'warning_count': 1, 'diagnostics': [{'severity': 'error', 'code': "
+                      "'JR0203', 'message': 'unknown field', 'file': 'f', 'line': 1, "
+                      "'column': 1, 'end_line': 1, 'end_column': 5, 'path': 'nods', 'help': "
+                      "'did you mean nodes?', 'fixes': [{'file': 'f', 'line': 1, 'column': "
+                      "1, 'end_line': 1, 'end_column': 5, 'text': 'nodes'}], 'related': "
+                      "[{'message': 'its value', 'file': 'f', 'line': 1, 'column': 7}], "
+                      "'rendered': 'f:1:1: error[JR0203]: unknown field\\n   1 | nods: "
+                      "2\\n     | ^^^^ help: did you mean nodes?\\n   1 | nods: 2\\n     "
+                      "|       - its value\\n'}, {'severity': 'warning', 'code': 'JR0101', "
+                      "'message': 'w', 'file': null, 'line': null, 'column': null, "
+                      "'end_line': null, 'end_column': null, 'path': null, 'help': null, "
+                      "'fixes': [], 'related': [], 'rendered': 'warning[JR0101]: w\\n'}]}"));
     json_decref(json);
     jr_diags_release(&diags);
     check(&diags, JR_DIAG_JSON, false,
-          json_text(&expected, "{\n  'format_version': 1,\n  'valid': true,\n  'error_count': 0,\n"
-                               "  'warning_count': 0,\n  'diagnostics': []\n}\n"));
+          jq("{\n  'format_version': 1,\n  'valid': true,\n  'error_count': 0,\n"
+             "  'warning_count': 0,\n  'diagnostics': []\n}\n"));
 }
 
 /* All of them, and those from a number on, whose file has the lesser name. */
-static void sorts(void)
+TEST(sorts)
 {
     const struct jr_source a = source("a", NULL), b = source("b", NULL);
     const struct {
@@ -324,7 +323,7 @@ static void sorts(void)
 
 /* One finding of each of three files, and which of them are told. By which route a file was come to
  * makes no difference. */
-static void folds(void)
+TEST(folds)
 {
     const struct jr_source a = source("a", "x\n"), again = source("a", "x\n"),
                            b = source("b", "x\n");
@@ -367,7 +366,7 @@ static void folds(void)
 
 /* Of three findings the last ones are forgotten, and others take their place.
  */
-static void forgets_from_a_number_on(void)
+TEST(forgets_from_a_number_on)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
     const struct jr_span at = {0};
@@ -391,7 +390,7 @@ static void forgets_from_a_number_on(void)
 }
 
 /* More than are kept, and more than there is memory for. */
-static void counts_what_it_does_not_keep(void)
+TEST(counts_what_it_does_not_keep)
 {
     for (int starved = 0; starved < 2; starved++) {
         struct jr_diags diags = {.arena.limit = starved != 0 ? 2000 : 0};
@@ -414,7 +413,7 @@ static void counts_what_it_does_not_keep(void)
     }
 }
 
-static void copies_what_it_is_given(void)
+TEST(copies_what_it_is_given)
 {
     struct jr_source text = source("f", "ab\n");
     char path[] = "path", note[] = "note", fix[] = "help";
@@ -434,7 +433,7 @@ static void copies_what_it_is_given(void)
     jr_diags_release(&diags);
 }
 
-static void finds_codes(void)
+TEST(finds_codes)
 {
     const char *bad = "|JR|JR203|JR9999|JR0000|JR02033|0203x|JRJR0203|203|-203|JR 203";
     const char *good = "JR0203|jr0203|Jr0203|0203";
@@ -467,7 +466,7 @@ static bool is_capitalised(const char *title)
 }
 
 /* Every row reads the same: a title in a few words, a paragraph, an example. */
-static void keeps_its_table_in_order(void)
+TEST(keeps_its_table_in_order)
 {
     size_t count;
     const struct jr_code *codes = jr_code_table(&count);
@@ -488,7 +487,7 @@ static void keeps_its_table_in_order(void)
     }
 }
 
-static void tells_the_code_of_a_finding(void)
+TEST(tells_the_code_of_a_finding)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
     const struct jr_diag none = {0}, *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD,
@@ -501,7 +500,7 @@ static void tells_the_code_of_a_finding(void)
 }
 
 /* The table is made of the file of that name, not of any other. */
-static void takes_its_text_from_its_file(void)
+TEST(takes_its_text_from_its_file)
 {
     const struct jr_code *code = jr_code_find("JR0203");
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -512,11 +511,3 @@ static void takes_its_text_from_its_file(void)
                           0);
     JR_ASSERT_TEXT(code->text, text.data);
 }
-
-JR_UNIT_MAIN("diag", CASE(shows_no_more_than_it_knows), CASE(looks_as_drawn), CASE(breaks_lines),
-             CASE(aligns_marks), CASE(cuts_long_lines), CASE(quotes_no_endless_line),
-             CASE(finds_lines_forth_and_back), CASE(lets_no_text_pose_as_output), CASE(colors),
-             CASE(writes_json), CASE(sorts), CASE(folds), CASE(forgets_from_a_number_on),
-             CASE(counts_what_it_does_not_keep), CASE(copies_what_it_is_given), CASE(finds_codes),
-             CASE(keeps_its_table_in_order), CASE(tells_the_code_of_a_finding),
-             CASE(takes_its_text_from_its_file))

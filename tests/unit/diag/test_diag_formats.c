@@ -47,11 +47,10 @@ static void check_at(const json_t *json, const char *path, const char *expected)
         jr_buf_str(&text, "nothing");
     else
         jr_json_print(&text, value, 0);
-    JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT;
-    JR_ASSERT_TEXT(text.data, json_text(&quoted, expected));
+    JR_ASSERT_TEXT(text.data, jq(expected));
 }
 
-static void names_files_from_the_root(void)
+TEST(names_files_from_the_root)
 {
     static const struct {
         const char *root, *cwd, *name, *seen;
@@ -81,7 +80,7 @@ static void names_files_from_the_root(void)
 
 /* What somebody wrote into a spec, or named it, must not become a command, a property or a line of
  * the log. */
-static void github_escapes(void)
+TEST(github_escapes)
 {
     static const struct {
         const char *name, *message, *line;
@@ -108,7 +107,7 @@ static void github_escapes(void)
     }
 }
 
-static void github_tells_the_worst_first(void)
+TEST(github_tells_the_worst_first)
 {
     struct jr_source text = source("./a.yaml", "a: 1\nb: 2\n");
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -135,7 +134,7 @@ static void github_tells_the_worst_first(void)
     jr_diags_release(&diags);
 }
 
-static void gitlab_reports(void)
+TEST(gitlab_reports)
 {
     struct jr_source text = source("./a\xff", NULL);
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -148,7 +147,7 @@ static void gitlab_reports(void)
     jr_diags_warning(&diags, JR_CODE_FILE_UNREADABLE, (struct jr_span){0}, NULL, "w");
     json_t *json = json_of(&report, JR_DIAG_GITLAB);
     CU_ASSERT_EQUAL(json_array_size(json), 2);
-    check_at(json, "0.description", "'bad\\u001B \\'x\\' (help: mend it)'");
+    check_at(json, "0.description", "'bad\\u001B \\\"x\\\" (help: mend it)'");
     check_at(json, "0.check_name", "'JR0203'");
     check_at(json, "0.severity", "'critical'");
     check_at(json, "0.location", "{'path': 'a\xef\xbf\xbd', 'lines': {'begin': 7, 'end': 9}}");
@@ -187,7 +186,7 @@ static const char *print_of(const json_t *json, size_t i)
     return json_string_value(json_object_get(item, "fingerprint"));
 }
 
-static void fingerprints_are_unique_and_stay(void)
+TEST(fingerprints_are_unique_and_stay)
 {
     static const struct row before[] = {
         {"a", JR_CODE_UNKNOWN_FIELD, 1, "x"},  {"a", JR_CODE_UNKNOWN_FIELD, 2, "x"},
@@ -213,7 +212,7 @@ static void fingerprints_are_unique_and_stay(void)
     json_decref(new);
 }
 
-static void sarif_reports(void)
+TEST(sarif_reports)
 {
     struct jr_source text = source("a b%\xc3\xa9:.yaml", "nods: 2\n");
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -256,7 +255,7 @@ static void sarif_reports(void)
     jr_diags_release(&diags);
 }
 
-static void sarif_shares_rules(void)
+TEST(sarif_shares_rules)
 {
     static const unsigned codes[] = {JR_CODE_WRONG_VALUE, JR_CODE_UNKNOWN_FIELD,
                                      JR_CODE_WRONG_VALUE, 9999};
@@ -295,7 +294,7 @@ static void sarif_shares_rules(void)
 #define TAIL        "  </testsuite>\n</testsuites>\n"
 #define NAMED(name) "    <testcase classname=\"jobrun.validate\" name=\"" name "\""
 
-static void junit_escapes(void)
+TEST(junit_escapes)
 {
     struct jr_source text = source("a", "<&\"'>\x01\xef\xbf\xbf\n");
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -320,7 +319,7 @@ static void junit_escapes(void)
 }
 
 /* A case for each file, the good ones too; warnings fail where they count. */
-static void junit_has_a_case_for_each_file(void)
+TEST(junit_has_a_case_for_each_file)
 {
     struct jr_source base = source("base", NULL);
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -354,7 +353,7 @@ static void junit_has_a_case_for_each_file(void)
 }
 
 /* Each line is the finding as the object of the contract has it. */
-static void jsonl_is_json_by_lines(void)
+TEST(jsonl_is_json_by_lines)
 {
     struct jr_source text = source("a", "k: v\n");
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -374,7 +373,7 @@ static void jsonl_is_json_by_lines(void)
     jr_diags_release(&diags);
 }
 
-static void sums_up(void)
+TEST(sums_up)
 {
     static const struct {
         size_t errors[2], warnings[2], count;
@@ -413,7 +412,7 @@ static void sums_up(void)
     }
 }
 
-static void tells_of_no_memory(void)
+TEST(tells_of_no_memory)
 {
     struct jr_diags diags = {.arena.failed = true};
     struct jr_diag_report report = {.diags = &diags};
@@ -425,9 +424,3 @@ static void tells_of_no_memory(void)
         CU_ASSERT_TRUE(out.failed);
     }
 }
-
-JR_UNIT_MAIN("diag_formats", CASE(names_files_from_the_root), CASE(github_escapes),
-             CASE(github_tells_the_worst_first), CASE(gitlab_reports),
-             CASE(fingerprints_are_unique_and_stay), CASE(sarif_reports), CASE(sarif_shares_rules),
-             CASE(junit_escapes), CASE(junit_has_a_case_for_each_file),
-             CASE(jsonl_is_json_by_lines), CASE(sums_up), CASE(tells_of_no_memory))

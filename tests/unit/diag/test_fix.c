@@ -51,7 +51,7 @@ static void check(const struct vector *vector)
     for (size_t i = 0; i < sizeof(vectors) / sizeof *(vectors); i++)                               \
     check(&(vectors)[i])
 
-static void leaves_what_is_no_edit_of_the_text(void)
+TEST(leaves_what_is_no_edit_of_the_text)
 {
     static const struct vector vectors[] = {
         {"ab\ncd\n", {{0, 0, 0, 0, "x"}}, 0, "ab\ncd\n"},
@@ -73,7 +73,7 @@ static void leaves_what_is_no_edit_of_the_text(void)
 
 /* What was added first wins where two stand in the same place, what stands first where they
  * overlap. */
-static void lets_what_overlaps_wait(void)
+TEST(lets_what_overlaps_wait)
 {
     static const struct vector vectors[] = {
         {"abcdef", {{1, 1, 1, 4, "x"}, {1, 3, 1, 6, "y"}}, 1, "xdef"},
@@ -88,7 +88,7 @@ static void lets_what_overlaps_wait(void)
     CHECK_ALL(vectors);
 }
 
-static void leaves_the_fixes_of_other_texts(void)
+TEST(leaves_the_fixes_of_other_texts)
 {
     const struct jr_source mine = {.name = "a", .text = "ab", .len = 2};
     const struct jr_source other = mine;
@@ -111,7 +111,7 @@ static void leaves_the_fixes_of_other_texts(void)
     jr_diags_release(&diags);
 }
 
-static void writes_in_order(void)
+TEST(writes_in_order)
 {
     static const struct vector vectors[] = {
         {"", {{1, 1, 1, 1, "a"}}, 1, "a"},
@@ -128,7 +128,7 @@ static void writes_in_order(void)
 }
 
 /* Columns are code points, lines end as YAML says, and nothing else moves. */
-static void counts_as_positions_do(void)
+TEST(counts_as_positions_do)
 {
     static const struct vector vectors[] = {
         {"\tk: \xe6\x97\xa5\xf0\x9f\x98\x80 # \xc3\xbc",
@@ -152,7 +152,7 @@ static void counts_as_positions_do(void)
 }
 
 /* One line, whatever the texts hold. */
-static void tells_each(void)
+TEST(tells_each)
 {
     const char text[] = "a: \x1b[2J\n\xff: 1\nb: '4'\n";
     const struct jr_source source = {.name = "s\n.yaml", .text = text, .len = sizeof text - 1};
@@ -173,7 +173,3 @@ static void tells_each(void)
     jr_arena_release(&arena);
     jr_diags_release(&diags);
 }
-
-JR_UNIT_MAIN("fix", CASE(leaves_what_is_no_edit_of_the_text), CASE(lets_what_overlaps_wait),
-             CASE(leaves_the_fixes_of_other_texts), CASE(writes_in_order),
-             CASE(counts_as_positions_do), CASE(tells_each))

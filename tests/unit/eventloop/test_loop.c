@@ -53,7 +53,7 @@ static void close_source(struct source *source)
     (void)close(source->write_fd);
 }
 
-static void calls_in_the_kernels_order(void)
+TEST(calls_in_the_kernels_order)
 {
     struct jr_loop loop;
     struct record record = {0};
@@ -87,7 +87,7 @@ static void on_ready_remove(void *owner, uint32_t events)
 }
 
 /* One that is removed while its event is on the way is not called. */
-static void forgets_what_was_removed(void)
+TEST(forgets_what_was_removed)
 {
     struct jr_loop loop;
     struct record record = {0};
@@ -113,7 +113,7 @@ static void on_due(void *owner)
     record->calls[record->count++] = 't';
 }
 
-static void calls_what_is_due(void)
+TEST(calls_what_is_due)
 {
     struct jr_loop loop;
     struct record record = {0};
@@ -137,7 +137,7 @@ static void calls_what_is_due(void)
 }
 
 /* What pauses stands still, and has the same time left afterwards. */
-static void timers_stand_still(void)
+TEST(timers_stand_still)
 {
     struct jr_loop loop;
     struct record calls = {0}, others = {0};
@@ -166,7 +166,7 @@ static void timers_stand_still(void)
 }
 
 /* A timer too many would never be due: the loop says that there was one. */
-static void is_crowded_by_one_too_many(void)
+TEST(is_crowded_by_one_too_many)
 {
     struct jr_loop loop;
     struct record record = {0};
@@ -184,6 +184,3 @@ static void is_crowded_by_one_too_many(void)
     CU_ASSERT_EQUAL(record.count, 1);
     (void)close(loop.epoll_fd);
 }
-
-JR_UNIT_MAIN("loop", CASE(calls_in_the_kernels_order), CASE(forgets_what_was_removed),
-             CASE(calls_what_is_due), CASE(timers_stand_still), CASE(is_crowded_by_one_too_many))

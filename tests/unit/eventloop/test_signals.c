@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static void names_are_numbers(void)
+TEST(names_are_numbers)
 {
     const char *bad = "|KILLER|SIGTERM|term|RTMIN+|RTMIN+31|RTMIN-1|RTMIN+x|RTMIN+4294967296";
     char name[128];
@@ -17,7 +17,7 @@ static void names_are_numbers(void)
     CU_ASSERT_EQUAL(jr_signals_number("RTMIN+30"), SIGRTMAX);
 }
 
-static void the_spec_comes_after_the_usual(void)
+TEST(the_spec_comes_after_the_usual)
 {
     struct jr_signal_rule rules[] = {
         {(char *)"HUP", JR_ON_SIGNAL_IGNORE},
@@ -44,7 +44,7 @@ static void the_spec_comes_after_the_usual(void)
     CU_ASSERT_EQUAL(sigismember(&set, SIGALRM), 0);
 }
 
-static void what_was_ignored_stays_so(void)
+TEST(what_was_ignored_stays_so)
 {
     struct jr_signal_rule rule = {(char *)"QUIT", JR_ON_SIGNAL_STOP};
     struct jr_policy policy = {.signals = &rule, .signals_count = 1};
@@ -64,6 +64,3 @@ static void what_was_ignored_stays_so(void)
     CU_ASSERT_EQUAL(signals.use[SIGTERM], JR_SIGNAL_STOP);
     CU_ASSERT_EQUAL(signals.use[SIGINT], JR_SIGNAL_STOP);
 }
-
-JR_UNIT_MAIN("signals", CASE(names_are_numbers), CASE(the_spec_comes_after_the_usual),
-             CASE(what_was_ignored_stays_so))
