@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/redact.h"
-#include "diag/diag_text.h"
+#include "diag/diag.h"
 #include "judge/judgement.h"
 #include "plan/plan_print.h"
 #include "record/record_facts.h"

@@ -38,10 +38,9 @@ TEST(reads_wall_time)
 {
     const char *bad = "|x|2026-11-21|2026-13-21T06:30:12.345Z|2026-11-21T06:30:12Z|"
                       "2026-11-21T06:30:12.3Z|2026-11-21T06:30:12.345|2026-11-21T06:30:12.345Zx";
-    char text[128];
     CU_ASSERT_DOUBLE_EQUAL(jr_clock_of_rfc3339("2026-11-21T06:30:12.345Z"), 1795242612.345, 1e-6);
     CU_ASSERT_DOUBLE_EQUAL(jr_clock_of_rfc3339("1970-01-01T00:00:01.000Z"), 1, 0);
-    while (jr_unit_next(&bad, text))
+    EACH_PART(text, bad)
         CU_ASSERT_DOUBLE_EQUAL(jr_clock_of_rfc3339(text), 0, 0);
 }
 

@@ -106,10 +106,9 @@ TEST(finds_the_only_spec)
 TEST(tells_names_of_yaml_files)
 {
     const char *yes = "a.yaml|b/a.yml|a.jobrun.yml", *no = "|a|.yaml|yaml|a.yaml.gz";
-    char name[128];
-    while (jr_unit_next(&yes, name))
+    EACH_PART(name, yes)
         CU_ASSERT_TRUE(jr_near_file_is_yaml(name));
-    while (jr_unit_next(&no, name))
+    EACH_PART(name, no)
         CU_ASSERT_FALSE(jr_near_file_is_yaml(name));
 }
 

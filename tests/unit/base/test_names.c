@@ -34,8 +34,7 @@ TEST(signals_have_names)
 TEST(other_names_mean_no_signal)
 {
     const char *unknown = "|KILL|SIGNOPE|signal 999|SIGRTMIN+99";
-    char text[128];
-    while (jr_unit_next(&unknown, text))
+    EACH_PART(text, unknown)
         CU_ASSERT_EQUAL(jr_signal_of(text), 0);
 }
 

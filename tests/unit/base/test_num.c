@@ -9,11 +9,10 @@ TEST(refuses_what_is_no_integer)
 {
     const char *bad = "| | 1|1 |+1|4x|x4|0x10|010|00|1_0|1,0|3.0|1e3|-|--1|yes|\t1|1\n|"
                       "18446744073709551616|99999999999999999999";
-    char text[128];
     uint64_t u64 = 7;
     int64_t i64 = 7;
     uint32_t u32 = 7;
-    while (jr_unit_next(&bad, text)) {
+    EACH_PART(text, bad) {
         CU_ASSERT_FALSE(jr_num_u64(text, &u64));
         CU_ASSERT_FALSE(jr_num_i64(text, &i64));
         CU_ASSERT_FALSE(jr_num_u32(text, &u32));
@@ -44,8 +43,7 @@ TEST(refuses_what_is_no_number)
 {
     const char *bad = "| |.|-|--1|e3|1e|1e+|1.5x|1x|abc| 1|1 |inf|-inf|nan|.inf|1,5|010|1.2.3|1..2|"
                       "-.nan|0x10|0x1p3|1e999|nope";
-    char text[128];
-    while (jr_unit_next(&bad, text)) {
+    EACH_PART(text, bad) {
         struct jr_exact_number number = {.whole = true, .integer = 77};
         double real = 7;
         CU_ASSERT_FALSE(jr_num_double(text, &real));
@@ -74,8 +72,7 @@ TEST(reads_numbers)
 TEST(writes_numbers_that_read_back)
 {
     const char *texts = "0|2|-0.5|0.1|1e+300|0.3333333333333333|0.30000000000000004";
-    char text[128];
-    while (jr_unit_next(&texts, text)) {
+    EACH_PART(text, texts) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_num_add_double(&out, strtod(text, NULL));
         JR_ASSERT_TEXT(out.data, text);
@@ -86,9 +83,8 @@ TEST(refuses_what_is_no_duration)
 {
     const char *bad = "|5|00|-5s|s|5S|5 s|1.5h|30m1h|1h1h|1s500|500msx|5sec|1h30|05s|1ms1s|"
                       "18446744073709551615s|18446744073709551615ms1ms|213503982335d1d";
-    char text[128];
     uint64_t ms = 7;
-    while (jr_unit_next(&bad, text))
+    EACH_PART(text, bad)
         CU_ASSERT_FALSE(jr_num_duration(text, &ms));
     CU_ASSERT_EQUAL(ms, 7);
 }
@@ -129,7 +125,6 @@ TEST(reads_and_writes_durations)
 TEST(reads_sizes)
 {
     const char *bad = "|-1|KiB|10 MiB|10MB|10M|10k|1.5GiB|10mib|1KiBx|1KiB1|16777216TiB|01KiB";
-    char text[128];
     static const struct {
         const char *text;
         uint64_t bytes;
@@ -143,7 +138,7 @@ TEST(reads_sizes)
         {"16777215TiB", 16777215ull << 40},
     };
     uint64_t bytes = 7;
-    while (jr_unit_next(&bad, text))
+    EACH_PART(text, bad)
         CU_ASSERT_FALSE(jr_num_size(text, &bytes));
     CU_ASSERT_EQUAL(bytes, 7);
     JR_EACH(row, good) {
@@ -193,14 +188,13 @@ TEST(numbers_are_read_whole_where_they_can_be)
     const char *real =
         "9223372036854775808|-9223372036854775809|123456789012345678901234|1e3|1.5e0|"
         "1.5e3|99999999999999999999999|999999999999999999999999.5";
-    char text[128];
     struct jr_exact_number number;
     JR_EACH(row, whole) {
         CU_ASSERT_TRUE(jr_exact_number_read(&number, row->text) && number.whole);
         CU_ASSERT_TRUE(number.integer == row->integer && number.fraction == row->fraction);
         CU_ASSERT_EQUAL(number.real, strtod(row->text, NULL));
     }
-    while (jr_unit_next(&real, text)) {
+    EACH_PART(text, real) {
         CU_ASSERT_TRUE(jr_exact_number_read(&number, text) && !number.whole);
         CU_ASSERT_EQUAL(number.real, strtod(text, NULL));
     }
@@ -224,18 +218,20 @@ TEST(texts_are_compared_as_they_are_written)
         "-9.3e18|-9223372036854775808|-9007199254740993.5|-9007199254740993|-2|-1.5|-1.25|-1|-0.1|"
         "0|0.1|1|1.25|1.5|2|999.5|1e3|1001|1.5e3|9.007199254740992e15|9007199254740993|"
         "9007199254740993.5|9223372036854775806|9223372036854775807|9223372036854775808|1e19|1e300";
-    const char *equal = "1|1.0|0|-0|1000|1e3|9007199254740992|9007199254740992.0|5|5";
+    static const char *const equal[][2] = {
+        {"1", "1.0"}, {"0", "-0"}, {"1000", "1e3"}, {"9007199254740992", "9007199254740992.0"}};
     struct jr_exact_number numbers[32], other;
-    char text[128];
-    for (size_t count = 0; jr_unit_next(&ascending, text); count++) {
+    size_t count = 0;
+    EACH_PART(text, ascending) {
         CU_ASSERT_TRUE(jr_exact_number_read(&numbers[count], text));
         for (size_t i = 0; i < count; i++)
             check_order(&numbers[i], &numbers[count], -1, text);
+        count++;
     }
-    while (jr_unit_next(&equal, text)) {
-        CU_ASSERT_TRUE(jr_exact_number_read(&numbers[0], text) && jr_unit_next(&equal, text) &&
-                       jr_exact_number_read(&other, text));
-        check_order(&numbers[0], &other, 0, text);
+    JR_EACH(pair, equal) {
+        CU_ASSERT_TRUE(jr_exact_number_read(&numbers[0], (*pair)[0]));
+        CU_ASSERT_TRUE(jr_exact_number_read(&other, (*pair)[1]));
+        check_order(&numbers[0], &other, 0, (*pair)[0]);
     }
 }
 

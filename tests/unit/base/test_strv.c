@@ -77,10 +77,9 @@ TEST(matches)
     static char *const globs[] = {(char *)"*TOKEN*", (char *)"API_KEY", (char *)"my_*"};
     const char *secret = "HF_TOKEN|hf-token|--max-tokens|api-key|API_KEY|MY_x";
     const char *open = "|TOKE|--api-key|API.KEY|my";
-    char name[128];
-    while (jr_unit_next(&secret, name))
+    EACH_PART(name, secret)
         CU_ASSERT_TRUE(jr_env_matches(globs, 3, name, strlen(name)));
-    while (jr_unit_next(&open, name))
+    EACH_PART(name, open)
         CU_ASSERT_FALSE(jr_env_matches(globs, 3, name, strlen(name)));
     CU_ASSERT_FALSE(jr_env_matches(globs, 3, "HF_TOKEN=x", 7));
     CU_ASSERT_TRUE(jr_env_matches(globs, 3, "HF_TOKEN=x", 8));
@@ -90,15 +89,15 @@ TEST(matches)
 /* Words with and without stars, and globs that are more than that: each beside fnmatch. */
 TEST(matches_as_fnmatch_does)
 {
-    const char *globs = "TOKEN|*_TOKEN|TOKEN_*|*API_KEY*|T?KEN|[AB]*|*|**|*A*B*||A*B";
-    char glob[128], name[128];
-    while (jr_unit_next(&globs, glob)) {
-        const char *names = "TOKEN|token|TOKENS|MAX_TOKENS|HF_TOKEN|_TOKEN|TOKEN_A|TOKEN_|TOKE|"
-                            "MY_API_KEY|apikey|T||B|AB|AxB|A_TOKEN_B";
-        while (jr_unit_next(&names, name))
-            CU_ASSERT_EQUAL(jr_env_matches(&(char *){glob}, 1, name, strlen(name)),
-                            fnmatch(glob, name, FNM_CASEFOLD) == 0);
-    }
+    static char *const globs[] = {(char *)"TOKEN",     (char *)"*_TOKEN", (char *)"TOKEN_*",
+                                  (char *)"*API_KEY*", (char *)"T?KEN",   (char *)"[AB]*",
+                                  (char *)"*",         (char *)"**",      (char *)"*A*B*",
+                                  (char *)"",          (char *)"A*B"};
+    EACH_PART(name, "TOKEN|token|TOKENS|MAX_TOKENS|HF_TOKEN|_TOKEN|TOKEN_A|TOKEN_|TOKE|MY_API_KEY|"
+                    "apikey|T||B|AB|AxB|A_TOKEN_B")
+        JR_EACH(glob, globs)
+            CU_ASSERT_EQUAL(jr_env_matches(glob, 1, name, strlen(name)),
+                            fnmatch(*glob, name, FNM_CASEFOLD) == 0);
 }
 
 TEST(copies)

@@ -437,10 +437,9 @@ TEST(finds_codes)
 {
     const char *bad = "|JR|JR203|JR9999|JR0000|JR02033|0203x|JRJR0203|203|-203|JR 203";
     const char *good = "JR0203|jr0203|Jr0203|0203";
-    char text[128];
-    while (jr_unit_next(&bad, text))
+    EACH_PART(text, bad)
         CU_ASSERT_PTR_NULL(jr_code_find(text));
-    while (jr_unit_next(&good, text)) {
+    EACH_PART(text, good) {
         const struct jr_code *code = jr_code_find(text);
         CU_ASSERT_PTR_NOT_NULL_FATAL(code);
         CU_ASSERT_EQUAL(code->number, 203);

@@ -14,7 +14,7 @@ static void check(const struct jr_diag_report *report, enum jr_diag_format forma
     JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
 }
 
-static json_t *json_of(const struct jr_diag_report *report, enum jr_diag_format format)
+static json_t *report_json(const struct jr_diag_report *report, enum jr_diag_format format)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -145,7 +145,7 @@ TEST(gitlab_reports)
         jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, lines, "f", "bad\033 \"%s\"", "x");
     jr_diag_help(&diags, diag, "mend it");
     jr_diags_warning(&diags, JR_CODE_FILE_UNREADABLE, (struct jr_span){0}, NULL, "w");
-    json_t *json = json_of(&report, JR_DIAG_GITLAB);
+    json_t *json = report_json(&report, JR_DIAG_GITLAB);
     CU_ASSERT_EQUAL(json_array_size(json), 2);
     check_at(json, "0.description", "'bad\\u001B \\\"x\\\" (help: mend it)'");
     check_at(json, "0.check_name", "'JR0203'");
@@ -175,7 +175,7 @@ static json_t *gitlab_of(const struct row *rows, size_t count)
         jr_diags_error(&diags, rows[i].code, span(&sources[i], rows[i].line, 1, 2), rows[i].path,
                        "m%zu", i);
     }
-    json_t *json = json_of(&report, JR_DIAG_GITLAB);
+    json_t *json = report_json(&report, JR_DIAG_GITLAB);
     jr_diags_release(&diags);
     return json;
 }
@@ -223,7 +223,7 @@ TEST(sarif_reports)
     jr_diag_help(&diags, diag, "did you mean nodes?");
     jr_diag_fix(&diags, diag, where, "nodes");
     jr_diag_relate(&diags, diag, span(&text, 1, 7, 8), "its value");
-    json_t *json = json_of(&report, JR_DIAG_SARIF);
+    json_t *json = report_json(&report, JR_DIAG_SARIF);
     check_at(json, "version", "'2.1.0'");
     check_at(json, "runs.0.columnKind", "'unicodeCodePoints'");
     check_at(json, "runs.0.tool.driver.rules.0.shortDescription", "{'text': 'unknown field'}");
@@ -263,7 +263,7 @@ TEST(sarif_shares_rules)
     struct jr_source text = source("/else/where", NULL);
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag_report report = {.diags = &diags, .root = "/w", .cwd = "/w"};
-    json_t *none = json_of(&report, JR_DIAG_SARIF);
+    json_t *none = report_json(&report, JR_DIAG_SARIF);
     check_at(none, "runs.0.results", "[]");
     check_at(none, "runs.0.tool.driver.rules", "[]");
     json_decref(none);
@@ -271,7 +271,7 @@ TEST(sarif_shares_rules)
         jr_diags_warning(&diags, codes[i], i == 0 ? (struct jr_span){0} : span(&text, 0, 0, 0),
                          NULL, "m");
     diags.warnings += 5; /* as if more had come */
-    json_t *json = json_of(&report, JR_DIAG_SARIF);
+    json_t *json = report_json(&report, JR_DIAG_SARIF);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         char path[64];
         (void)snprintf(path, sizeof path, "runs.0.results.%zu.ruleIndex", i);
@@ -363,7 +363,7 @@ TEST(jsonl_is_json_by_lines)
     jr_diags_warning(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 4, 5), NULL, "b");
     JR_BUF_CLEANUP struct jr_buf lines = JR_BUF_INIT, expected = JR_BUF_INIT;
     jr_diags_report(&lines, &report, JR_DIAG_JSONL);
-    json_t *whole = json_of(&report, JR_DIAG_JSON);
+    json_t *whole = report_json(&report, JR_DIAG_JSON);
     for (size_t i = 0; i < 2; i++) {
         jr_json_print(&expected, json_array_get(at(whole, "diagnostics"), i), 0);
         jr_buf_char(&expected, '\n');
@@ -406,7 +406,7 @@ TEST(sums_up)
         jr_diags_report(&out, &report, JR_DIAG_GITHUB); /* which has no finding to show */
         JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, row->told);
         CU_ASSERT_EQUAL(jr_diag_report_valid(&report), row->valid);
-        json_t *json = json_of(&report, JR_DIAG_JSON);
+        json_t *json = report_json(&report, JR_DIAG_JSON);
         check_at(json, "valid", row->valid ? "true" : "false");
         json_decref(json);
     }

@@ -7,8 +7,7 @@
 TEST(names_are_numbers)
 {
     const char *bad = "|KILLER|SIGTERM|term|RTMIN+|RTMIN+31|RTMIN-1|RTMIN+x|RTMIN+4294967296";
-    char name[128];
-    while (jr_unit_next(&bad, name))
+    EACH_PART(name, bad)
         CU_ASSERT_EQUAL(jr_signals_number(name), 0);
     CU_ASSERT_EQUAL(jr_signals_number("TERM"), SIGTERM);
     CU_ASSERT_EQUAL(jr_signals_number("WINCH"), SIGWINCH);
