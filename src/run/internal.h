@@ -62,9 +62,8 @@ struct jr_rank_run {
     struct jr_rank_outcome *outcome;
 };
 
-/* Let `event` happen to the rank. `sig` is what STOP, FORWARD and ASK send. Returns whether the
- * rank's state changed. */
-bool jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event, int sig);
+/* Let `event` happen to the rank. `sig` is what STOP, FORWARD and ASK send. */
+void jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event, int sig);
 
 /* Take the end of the rank's process, once its pidfd is readable, into the outcome. False while
  * there is none. */

@@ -31,7 +31,7 @@ static void on_exit_of_rank(void *owner, uint32_t events)
     runner->running--;
     if (rank->plan->input == JR_INPUT_TERMINAL)
         jr_terminal_end(runner->terminal);
-    (void)jr_rank_handle(rank, JR_RANK_ON_EXIT, 0);
+    jr_rank_handle(rank, JR_RANK_ON_EXIT, 0);
     rank->outcome->order = ++runner->ended;
     jr_policies_rank_ended(rank);
 }
@@ -49,7 +49,7 @@ static void fail_rank_start(struct jr_runner *runner, struct jr_rank_run *rank,
     outcome->start_errno = started->error;
     outcome->order = ++runner->ended;
     outcome->end = JR_END_START;
-    (void)jr_rank_handle(rank, JR_RANK_ON_UNSTARTED, 0);
+    jr_rank_handle(rank, JR_RANK_ON_UNSTARTED, 0);
     jr_policies_rank_ended(rank);
 }
 
@@ -81,7 +81,7 @@ static void note_rank_started(struct jr_rank_run *rank, pid_t pid, int pidfd, ui
     rank->outcome->started_ns = at_ns;
     int deaf = watch_rank(rank, pidfd) == 0 ? 0 : errno;
     rank->state = JR_LIFE_WAITING;
-    (void)jr_rank_handle(rank, JR_RANK_ON_STARTED, 0);
+    jr_rank_handle(rank, JR_RANK_ON_STARTED, 0);
     runner->running++;
     if (rank->plan->input == JR_INPUT_TERMINAL) {
         /* The rank has its end of it; ours would keep it from ending. */
@@ -99,9 +99,9 @@ static void note_rank_started(struct jr_rank_run *rank, pid_t pid, int pidfd, ui
 static void stop_late_rank(struct jr_rank_run *rank)
 {
     if (jr_stop_is_forced(rank->runner))
-        (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
+        jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
     else if (jr_stop_has_begun(rank->runner))
-        (void)jr_rank_handle(rank, JR_RANK_ON_STOP, SIGTERM);
+        jr_rank_handle(rank, JR_RANK_ON_STOP, SIGTERM);
 }
 
 /* It was started, or is going to be by the helper. */

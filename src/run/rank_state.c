@@ -142,13 +142,11 @@ static void perform_action(struct jr_rank_run *rank, enum action action, int sig
     }
 }
 
-bool jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event, int sig)
+void jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event, int sig)
 {
     struct cell cell = table[rank->state][event];
-    bool changed = cell.next != rank->state;
     perform_action(rank, cell.action, sig);
     rank->state = cell.next;
-    return changed;
 }
 
 static uint64_t timeval_ns(const struct timeval *time)

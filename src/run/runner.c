@@ -46,9 +46,9 @@
 void jr_runner_handle_all(struct jr_runner *runner, enum jr_rank_event event, int sig)
 {
     for (uint32_t i = 0; i < runner->next; i++)
-        (void)jr_rank_handle(&runner->ranks[i], event, sig);
+        jr_rank_handle(&runner->ranks[i], event, sig);
     if (event != JR_RANK_ON_FORWARD)
-        (void)jr_rank_handle(&runner->setup.run, event, sig);
+        jr_rank_handle(&runner->setup.run, event, sig);
 }
 
 static void on_runner_signal(void *owner, uint32_t events)

@@ -59,7 +59,7 @@ static void on_setup_end(void *owner, uint32_t events)
         return;
     jr_loop_close(&setup->run.watch);
     runner->running--;
-    (void)jr_rank_handle(&setup->run, JR_RANK_ON_EXIT, 0);
+    jr_rank_handle(&setup->run, JR_RANK_ON_EXIT, 0);
     jr_events_add(&runner->events, &(struct jr_event){
                                        .name = JR_EVENT_SETUP_ENDED,
                                        .exit_code = outcome->signal == 0 ? outcome->exit_code : -1,
@@ -113,7 +113,7 @@ static void begin_setup(struct jr_runner *runner)
     setup->run.pid = started.pid;
     setup->run.watch =
         (struct jr_watch){.fd = started.pidfd, .ready = on_setup_end, .owner = runner};
-    (void)jr_rank_handle(&setup->run, JR_RANK_ON_STARTED, 0);
+    jr_rank_handle(&setup->run, JR_RANK_ON_STARTED, 0);
     runner->running++;
     jr_events_add(&runner->events,
                   &(struct jr_event){.name = JR_EVENT_SETUP_STARTED, .pid = started.pid});

@@ -26,7 +26,7 @@ static void warn_rank(struct jr_rank_run *rank)
         rank->outcome->returned)
         return;
     rank->outcome->warned_with = sig;
-    (void)jr_rank_handle(rank, JR_RANK_ON_FORWARD, sig);
+    jr_rank_handle(rank, JR_RANK_ON_FORWARD, sig);
 }
 
 void jr_deadline_begin(struct jr_runner *runner)

@@ -174,7 +174,7 @@ static void on_exit_time(void *owner)
                                                           .says = JR_SAYS(RANK),
                                                           .timeout = JR_TIMEOUT_EXIT,
                                                           .rank = rank->plan->rank});
-        (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
+        jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
     }
     runner->exit_barrier.timer.at = next;
 }

@@ -28,7 +28,7 @@ static void kill_stalled_rank(struct jr_rank_run *rank)
                    "fork does not have, and a fork that waits for one of them hangs: do "
                    "not preload what starts them, or use start_method: spawn",
                    runner->fork_stall.threads);
-    (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
+    jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
 }
 
 static void on_stall_time(void *owner)

@@ -220,7 +220,7 @@ static uint32_t signal_hung_ranks(struct jr_runner *runner)
             limit.rlim_cur = 0;
             (void)prlimit(rank->pid, RLIMIT_CORE, &limit, NULL);
         }
-        (void)jr_rank_handle(rank, JR_RANK_ON_ASK, sig);
+        jr_rank_handle(rank, JR_RANK_ON_ASK, sig);
         asked++;
     }
     return asked;

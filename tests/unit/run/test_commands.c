@@ -1,13 +1,12 @@
 /* Commands from the other nodes, and reports to them. */
 #include "fake_runner.h"
 
-static struct fake_runner fake;
 static int pipes[3][2]; /* events, reports, commands */
 
 /* One node of several; its rank 0 has a process. */
 static void start(void)
 {
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.plan.count = 1;
     for (int i = 0; i < 3; i++)
         CU_ASSERT_EQUAL_FATAL(pipe(pipes[i]), 0);
@@ -19,16 +18,16 @@ static void start(void)
     (void)close(fake.runner.events.fd);
     fake.runner.events.fd = -1;
     CU_ASSERT_EQUAL_FATAL(jr_commands_keep(&fake.runner), 0);
-    fake_runner_open(&fake, &jr_commands_policy);
-    fake_runner_open(&fake, &jr_stop_policy);
-    fake_runner_open(&fake, &jr_exit_barrier_policy);
-    fake_runner_open(&fake, &jr_first_exit_timeout_policy);
-    fake_runner_open(&fake, &jr_hang_policy);
+    fake_runner_open(&jr_commands_policy);
+    fake_runner_open(&jr_stop_policy);
+    fake_runner_open(&jr_exit_barrier_policy);
+    fake_runner_open(&jr_first_exit_timeout_policy);
+    fake_runner_open(&jr_hang_policy);
     fake.runner.exit_barrier.open = false;
     fake.policy.timeouts.after_first_exit_ms = 5000;
     fake.policy.timeouts.stop_grace_ms = 3600000;
     fake.policy.on_hang.wait_ms = 3600000;
-    fake_runner_spawn(&fake, 0);
+    fake_runner_spawn(0);
 }
 
 static void end(void)
@@ -42,7 +41,7 @@ static void end(void)
         for (int k = 0; k < 2; k++)
             if (pipes[i][k] >= 0)
                 (void)close(pipes[i][k]);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 static void command(const char *commands)
@@ -63,17 +62,17 @@ static bool has_report(enum jr_report_name name)
 /* Without a link there is nobody to hear, or to tell. */
 static void without_other_nodes_nothing_is_kept(void)
 {
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.runner.commands.watch.fd = fake.runner.commands.reports_fd = 7;
     int events = fake.runner.events.fd;
     CU_ASSERT_EQUAL(jr_commands_keep(&fake.runner), 0);
     CU_ASSERT_EQUAL(fake.runner.commands.watch.fd, -1);
     CU_ASSERT_EQUAL(fake.runner.commands.reports_fd, -1);
     CU_ASSERT_EQUAL(fake.runner.events.fd, events);
-    fake_runner_open(&fake, &jr_commands_policy);
+    fake_runner_open(&jr_commands_policy);
     jr_commands_report(&fake.runner, &(struct jr_report){JR_REPORT_SILENT, 0});
     CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.loop, true), 0);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* The copies lie above the slots, and are not the ranks' to have. */
@@ -118,10 +117,10 @@ static void the_exchange_is_taken_once(void)
     CU_ASSERT_EQUAL(jr_commands_take_exchange(&fake.runner), -1);
     (void)close(fd);
     end();
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.runner.commands.exchange_fd = 7;
     CU_ASSERT_EQUAL(jr_commands_take_exchange(&fake.runner), -1);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* A report is one write, whole. */
@@ -185,7 +184,7 @@ static void hears_whether_it_is_preempted(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start();
-        fake_runner_open(&fake, &jr_preemption_policy);
+        fake_runner_open(&jr_preemption_policy);
         fake.policy.requeue.max = 1;
         if (vectors[i].asked)
             CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
@@ -221,7 +220,7 @@ static void hears_many(void)
     CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
     CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.loop, true), 1);
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-    fake_runner_check_sent(&fake, 0, "TERM CONT");
+    fake_runner_check_sent(0, "TERM CONT");
     end();
 }
 

@@ -1,11 +1,9 @@
 /* The warning before the end of the time: when it comes, who gets it, and that it comes once. */
 #include "fake_runner.h"
 
-static struct fake_runner fake;
-
 static void start(uint64_t run_ms, uint64_t before_ms)
 {
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.policy.timeouts.run_ms = run_ms;
     fake.policy.deadline.before_ms = before_ms;
     fake.policy.deadline.signal = (char *)"USR1";
@@ -13,7 +11,7 @@ static void start(uint64_t run_ms, uint64_t before_ms)
 
 static void open_and_pass(void)
 {
-    fake_runner_open(&fake, &jr_deadline_policy);
+    fake_runner_open(&jr_deadline_policy);
     fake.runner.deadline.timer.at = 0;
     fake.runner.deadline.timer.due(&fake.runner);
 }
@@ -49,39 +47,14 @@ static void comes_before_the_end_of_the_time(void)
         fake.plan.injections_count =
             (vectors[i].first_ms >= 0) + (uint32_t)(vectors[i].second_ms >= 0);
         uint64_t before = jr_clock_ns();
-        fake_runner_open(&fake, &jr_deadline_policy);
+        fake_runner_open(&jr_deadline_policy);
         uint64_t at = fake.runner.deadline.timer.at;
         if (vectors[i].due_ms < 0)
             CU_ASSERT_EQUAL(at, 0)
         else
             CU_ASSERT_TRUE(fake_runner_is_after(at, before, (uint64_t)vectors[i].due_ms));
-        fake_runner_end(&fake);
+        fake_runner_end();
     }
-}
-
-/* Another failure that is rehearsed is not the deadline. */
-static void other_rehearsals_are_no_deadline(void)
-{
-    static struct jr_injection all[] = {{.what = JR_INJECT_KILL, .after_ms = 10}};
-    start(0, 10000);
-    fake.plan.injections = all;
-    fake.plan.injections_count = 1;
-    fake_runner_open(&fake, &jr_deadline_policy);
-    CU_ASSERT_EQUAL(fake.runner.deadline.timer.at, 0);
-    fake_runner_end(&fake);
-}
-
-/* Time that jobrun was suspended for does not count. */
-static void waits_while_the_ranks_do(void)
-{
-    start(60000, 10000);
-    fake_runner_open(&fake, &jr_deadline_policy);
-    uint64_t at = fake.runner.deadline.timer.at;
-    jr_loop_pause(&fake.runner.loop);
-    uint64_t paused_ns = jr_loop_resume(&fake.runner.loop);
-    CU_ASSERT_EQUAL(fake.runner.deadline.timer.at, at + paused_ns);
-    CU_ASSERT_TRUE(fake.runner.deadline.timer.pauses);
-    fake_runner_end(&fake);
 }
 
 /* Who runs, or stands still, is warned; who has returned waits for the others only, and who ends or
@@ -99,16 +72,16 @@ static void warns_who_can_still_do_something(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(60000, 10000);
-        fake_runner_spawn(&fake, 0);
+        fake_runner_spawn(0);
         fake.ranks[0].state = vectors[i].state;
         fake.outcomes[0].returned = vectors[i].returned;
         open_and_pass();
-        fake_runner_check_sent(&fake, 0, vectors[i].warned ? "USR1" : "");
+        fake_runner_check_sent(0, vectors[i].warned ? "USR1" : "");
         CU_ASSERT_EQUAL(fake.outcomes[0].warned_with, vectors[i].warned ? SIGUSR1 : 0);
         CU_ASSERT_EQUAL(fake.ranks[0].state, vectors[i].state);
         CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, 0);
-        fake_runner_check_events(&fake, "deadline signal=SIGUSR1 running=1; ");
-        fake_runner_end(&fake);
+        fake_runner_check_events("deadline signal=SIGUSR1 running=1; ");
+        fake_runner_end();
     }
 }
 
@@ -117,38 +90,38 @@ static void warns_all_once(void)
 {
     start(60000, 10000);
     fake.policy.deadline.signal = (char *)"RTMIN+2";
-    fake_runner_spawn(&fake, 0);
-    fake_runner_spawn(&fake, 2);
+    fake_runner_spawn(0);
+    fake_runner_spawn(2);
     open_and_pass();
-    fake_runner_check_sent(&fake, 0, "RTMIN+2");
-    fake_runner_check_sent(&fake, 2, "RTMIN+2");
+    fake_runner_check_sent(0, "RTMIN+2");
+    fake_runner_check_sent(2, "RTMIN+2");
     CU_ASSERT_EQUAL(fake.outcomes[2].warned_with, SIGRTMIN + 2);
     CU_ASSERT_EQUAL(fake.outcomes[1].warned_with, 0); /* has not started */
     CU_ASSERT_EQUAL(fake.outcomes[3].warned_with, 0);
-    fake_runner_check_events(&fake, "deadline signal=SIGRTMIN+2 running=2; ");
+    fake_runner_check_events("deadline signal=SIGRTMIN+2 running=2; ");
     fake.runner.deadline.timer.due(&fake.runner);
-    fake_runner_check_sent(&fake, 0, "");
-    fake_runner_check_events(&fake, "");
-    fake_runner_end(&fake);
+    fake_runner_check_sent(0, "");
+    fake_runner_check_events("");
+    fake_runner_end();
 }
 
 /* A rank that starts afterwards is warned at once, and one before is not. */
 static void warns_who_starts_late(void)
 {
     start(60000, 10000);
-    fake_runner_spawn(&fake, 0);
-    fake_runner_open(&fake, &jr_deadline_policy);
+    fake_runner_spawn(0);
+    fake_runner_open(&jr_deadline_policy);
     jr_deadline_policy.rank_started(&fake.ranks[0]);
-    fake_runner_check_sent(&fake, 0, "");
+    fake_runner_check_sent(0, "");
     CU_ASSERT_EQUAL(fake.outcomes[0].warned_with, 0);
     fake.runner.deadline.timer.due(&fake.runner);
-    fake_runner_check_sent(&fake, 0, "USR1");
-    fake_runner_spawn(&fake, 1);
+    fake_runner_check_sent(0, "USR1");
+    fake_runner_spawn(1);
     jr_deadline_policy.rank_started(&fake.ranks[1]);
-    fake_runner_check_sent(&fake, 1, "USR1");
-    fake_runner_check_sent(&fake, 0, "");
+    fake_runner_check_sent(1, "USR1");
+    fake_runner_check_sent(0, "");
     CU_ASSERT_EQUAL(fake.outcomes[1].warned_with, SIGUSR1);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* A scheduler may warn of the end by a signal: the ranks are warned, and it is
@@ -167,20 +140,20 @@ static void takes_the_word_of_a_scheduler(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(60000, vectors[i].before_ms);
-        fake_runner_link(&fake);
-        fake_runner_spawn(&fake, 0);
-        fake_runner_open(&fake, &jr_deadline_policy);
-        fake_runner_open(&fake, &jr_preemption_policy);
+        fake_runner_link();
+        fake_runner_spawn(0);
+        fake_runner_open(&jr_deadline_policy);
+        fake_runner_open(&jr_preemption_policy);
         fake.runner.stop.begun = vectors[i].stopped;
         CU_ASSERT_EQUAL(jr_deadline_takes(&fake.runner, vectors[i].sig), vectors[i].takes);
         CU_ASSERT_EQUAL(fake.runner.deadline.begun, vectors[i].warns);
-        fake_runner_check_sent(&fake, 0, vectors[i].warns ? "USR1" : "");
+        fake_runner_check_sent(0, vectors[i].warns ? "USR1" : "");
         if (vectors[i].takes)
-            fake_runner_check_report(&fake, JR_REPORT_TERMINATED, NULL);
+            fake_runner_check_report(JR_REPORT_TERMINATED, NULL);
         else
-            fake_runner_check_no_report(&fake);
+            fake_runner_check_no_report();
         jr_preemption_policy.close(&fake.runner);
-        fake_runner_end(&fake);
+        fake_runner_end();
     }
 }
 
@@ -189,7 +162,7 @@ static void ends_with_the_run(void)
 {
     for (int how = 0; how < 2; how++) {
         start(60000, 10000);
-        fake_runner_open(&fake, &jr_deadline_policy);
+        fake_runner_open(&jr_deadline_policy);
         CU_ASSERT_NOT_EQUAL(fake.runner.deadline.timer.at, 0);
         if (how == 0)
             jr_deadline_policy.stopping(&fake.runner);
@@ -197,12 +170,11 @@ static void ends_with_the_run(void)
             jr_deadline_policy.close(&fake.runner);
         CU_ASSERT_EQUAL(fake.runner.deadline.timer.at, 0);
         CU_ASSERT_FALSE(fake.runner.deadline.begun);
-        fake_runner_end(&fake);
+        fake_runner_end();
     }
 }
 
 JR_UNIT_MAIN("deadline", CASE(comes_before_the_end_of_the_time),
-             CASE(other_rehearsals_are_no_deadline), CASE(waits_while_the_ranks_do),
              CASE(warns_who_can_still_do_something), CASE(warns_all_once),
              CASE(warns_who_starts_late), CASE(takes_the_word_of_a_scheduler),
              CASE(ends_with_the_run))

@@ -2,19 +2,17 @@
  * who is killed for taking too long. */
 #include "fake_runner.h"
 
-static struct fake_runner fake;
-
 /* Ranks 0 to `count` - 1 run, with control sockets, and are all there are. */
 static void start(uint32_t count, bool barrier)
 {
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.plan.count = count;
     fake.policy.exit_barrier = barrier;
-    fake_runner_open(&fake, &jr_stop_policy);
-    fake_runner_open(&fake, &jr_exit_barrier_policy);
+    fake_runner_open(&jr_stop_policy);
+    fake_runner_open(&jr_exit_barrier_policy);
     for (uint32_t i = 0; i < count; i++) {
-        fake_runner_run(&fake, i);
-        fake_runner_control(&fake, i);
+        fake_runner_run(i);
+        fake_runner_control(i);
     }
 }
 
@@ -54,7 +52,7 @@ static void believes_words_that_it_knows(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(2, true);
         fake.ranks[0].reach_by = 1;
-        fake_runner_tell(&fake, 0, vectors[i].text);
+        fake_runner_tell(0, vectors[i].text);
         check_end(0, vectors[i].end);
         CU_ASSERT_EQUAL(fake.outcomes[0].told_code, vectors[i].code);
         CU_ASSERT_EQUAL(fake.outcomes[0].told_ns != 0, vectors[i].end == JR_FUNCTION_END_FAILED);
@@ -63,8 +61,8 @@ static void believes_words_that_it_knows(void)
                             strcmp(vectors[i].text, "br") == 0 ||
                             strstr(vectors[i].text, "x 0") != NULL);
         CU_ASSERT_EQUAL(fake.ranks[0].reach_by == 0, *vectors[i].text == 'b');
-        fake_runner_check_events(&fake, vectors[i].event);
-        fake_runner_end(&fake);
+        fake_runner_check_events(vectors[i].event);
+        fake_runner_end();
     }
 }
 
@@ -72,15 +70,15 @@ static void believes_words_that_it_knows(void)
 static void believes_the_first_word(void)
 {
     start(2, true);
-    fake_runner_tell(&fake, 0, "r");
-    fake_runner_tell(&fake, 0, "f");
+    fake_runner_tell(0, "r");
+    fake_runner_tell(0, "f");
     check_end(0, JR_FUNCTION_END_RETURNED);
     CU_ASSERT_EQUAL(fake.outcomes[0].told_ns, 0);
-    fake_runner_tell(&fake, 1, "f");
-    fake_runner_tell(&fake, 1, "r");
+    fake_runner_tell(1, "f");
+    fake_runner_tell(1, "r");
     check_end(1, JR_FUNCTION_END_FAILED);
     CU_ASSERT_EQUAL(fake.runner.exit_barrier.returned, 1);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* Only the process that jobrun started is the rank. Another one, which waits for a byte too, gets
@@ -97,15 +95,15 @@ static void other_processes_are_not_the_rank(void)
         for (int time = 0; time < 2; time++) {
             CU_ASSERT_TRUE(send(fake.controls[0], texts[i], strlen(texts[i]), 0) > 0);
             fake.ranks[0].control.ready(&fake.ranks[0], 0);
-            CU_ASSERT_EQUAL(fake_runner_released(&fake, 0), waits && time == 0);
+            CU_ASSERT_EQUAL(fake_runner_released(0), waits && time == 0);
         }
         check_end(0, JR_FUNCTION_END_NONE);
         CU_ASSERT_EQUAL(fake.outcomes[0].returned_by, returns ? getpid() : 0);
         CU_ASSERT_EQUAL(fake.outcomes[0].told_ns, 0);
         CU_ASSERT_EQUAL(fake.outcomes[0].leaving_ns, 0);
         CU_ASSERT_EQUAL(fake.ranks[0].reach_by, 1);
-        fake_runner_check_events(&fake, "");
-        fake_runner_end(&fake);
+        fake_runner_check_events("");
+        fake_runner_end();
     }
 }
 
@@ -113,17 +111,17 @@ static void other_processes_are_not_the_rank(void)
 static void holds_until_all_have_returned(void)
 {
     start(3, true);
-    fake_runner_tell(&fake, 2, "r");
-    fake_runner_tell(&fake, 0, "r");
-    CU_ASSERT_FALSE(fake_runner_released(&fake, 0));
-    CU_ASSERT_FALSE(fake_runner_released(&fake, 2));
+    fake_runner_tell(2, "r");
+    fake_runner_tell(0, "r");
+    CU_ASSERT_FALSE(fake_runner_released(0));
+    CU_ASSERT_FALSE(fake_runner_released(2));
     CU_ASSERT_FALSE(fake.runner.exit_barrier.open);
-    fake_runner_tell(&fake, 1, "r");
+    fake_runner_tell(1, "r");
     for (uint32_t i = 0; i < 3; i++)
-        CU_ASSERT_TRUE(fake_runner_released(&fake, i));
+        CU_ASSERT_TRUE(fake_runner_released(i));
     CU_ASSERT_TRUE(fake.runner.exit_barrier.open);
     CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* A script without the barrier is done when it ends: what it says is noted and answered, and it has
@@ -142,44 +140,32 @@ static void who_need_not_return_is_answered(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(2, false);
         fake.policy.timeouts.exit_ms = 1;
-        fake_runner_tell(&fake, 0, vectors[i].text);
+        fake_runner_tell(0, vectors[i].text);
         const struct jr_rank_outcome *outcome = &fake.outcomes[0];
-        CU_ASSERT_EQUAL(fake_runner_released(&fake, 0), vectors[i].answered);
+        CU_ASSERT_EQUAL(fake_runner_released(0), vectors[i].answered);
         CU_ASSERT_FALSE(outcome->returned);
         CU_ASSERT_EQUAL(outcome->leaving_ns != 0, vectors[i].leaves);
         CU_ASSERT_EQUAL(outcome->told_ns != 0, vectors[i].failed);
         CU_ASSERT_EQUAL(outcome->told_code, vectors[i].code);
         CU_ASSERT_EQUAL(fake.ranks[0].leave_by, 0);
         CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, 0);
-        fake_runner_check_events(&fake, "");
-        fake_runner_end(&fake);
+        fake_runner_check_events("");
+        fake_runner_end();
     }
-}
-
-/* Without it each goes at once. */
-static void without_a_barrier_nobody_waits(void)
-{
-    start(3, false);
-    fake.plan.returns = true;
-    fake_runner_tell(&fake, 1, "r");
-    CU_ASSERT_TRUE(fake_runner_released(&fake, 1));
-    CU_ASSERT_FALSE(fake_runner_released(&fake, 1));
-    CU_ASSERT_FALSE(fake_runner_released(&fake, 0));
-    fake_runner_end(&fake);
 }
 
 /* A failure opens it: nobody can wait for a rank that will not return. */
 static void a_failure_lets_all_go(void)
 {
     start(3, true);
-    fake_runner_tell(&fake, 0, "r");
-    fake_runner_tell(&fake, 1, "f");
-    CU_ASSERT_TRUE(fake_runner_released(&fake, 0));
-    CU_ASSERT_TRUE(fake_runner_released(&fake, 1));
-    CU_ASSERT_FALSE(fake_runner_released(&fake, 2)); /* it has not returned */
-    fake_runner_tell(&fake, 2, "r");
-    CU_ASSERT_TRUE(fake_runner_released(&fake, 2));
-    fake_runner_end(&fake);
+    fake_runner_tell(0, "r");
+    fake_runner_tell(1, "f");
+    CU_ASSERT_TRUE(fake_runner_released(0));
+    CU_ASSERT_TRUE(fake_runner_released(1));
+    CU_ASSERT_FALSE(fake_runner_released(2)); /* it has not returned */
+    fake_runner_tell(2, "r");
+    CU_ASSERT_TRUE(fake_runner_released(2));
+    fake_runner_end();
 }
 
 /* So does an end without a word, whatever the exit code. */
@@ -187,14 +173,14 @@ static void an_end_lets_all_go(void)
 {
     for (int returned = 0; returned < 2; returned++) {
         start(3, true);
-        fake_runner_tell(&fake, 0, "r");
+        fake_runner_tell(0, "r");
         if (returned)
-            fake_runner_tell(&fake, 1, "r");
-        fake_runner_note_end(&fake, 1, JR_END_EXITED, 0);
+            fake_runner_tell(1, "r");
+        fake_runner_note_end(1, JR_END_EXITED, 0);
         jr_exit_barrier_policy.rank_ended(&fake.ranks[1]);
-        CU_ASSERT_EQUAL(fake_runner_released(&fake, 0), !returned);
+        CU_ASSERT_EQUAL(fake_runner_released(0), !returned);
         CU_ASSERT_EQUAL(fake.ranks[1].control.fd, -1);
-        fake_runner_end(&fake);
+        fake_runner_end();
     }
 }
 
@@ -218,12 +204,12 @@ static void reads_the_last_word_at_the_end(void)
             jr_loop_close(&fake.ranks[0].control);
         else if (*text != '\0')
             CU_ASSERT_TRUE(send(fake.controls[0], text, strlen(text), 0) > 0);
-        fake_runner_note_end(&fake, 0, JR_END_EXITED, 0);
+        fake_runner_note_end(0, JR_END_EXITED, 0);
         jr_exit_barrier_policy.rank_ended(&fake.ranks[0]);
         check_end(0, vectors[i].end);
         CU_ASSERT_EQUAL(fake.ranks[0].control.fd, -1);
         CU_ASSERT_EQUAL(fake.runner.exit_barrier.open, vectors[i].end != JR_FUNCTION_END_RETURNED);
-        fake_runner_end(&fake);
+        fake_runner_end();
     }
 }
 
@@ -237,37 +223,28 @@ static void a_closed_socket_is_watched_no_longer(void)
     CU_ASSERT_EQUAL(fake.ranks[0].control.fd, -1);
     check_end(0, JR_FUNCTION_END_NONE);
     CU_ASSERT_FALSE(fake.runner.exit_barrier.open); /* it may still run */
-    fake_runner_end(&fake);
-}
-
-static void no_socket_is_no_error(void)
-{
-    start(1, true);
-    struct jr_rank_run *rank = &fake.ranks[1];
-    CU_ASSERT_EQUAL(jr_exit_barrier_add(rank, -1), 0);
-    CU_ASSERT_EQUAL(rank->control.fd, -1);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* Of several nodes the others are waited for, and told of what happens here. */
 static void waits_for_the_other_nodes(void)
 {
     start(2, true);
-    fake_runner_link(&fake);
-    fake_runner_tell(&fake, 0, "r");
-    fake_runner_check_no_report(&fake);
-    fake_runner_tell(&fake, 1, "r");
-    fake_runner_check_report(&fake, JR_REPORT_ALL_RETURNED, NULL);
-    fake_runner_check_no_report(&fake);
-    CU_ASSERT_FALSE(fake_runner_released(&fake, 0));
+    fake_runner_link();
+    fake_runner_tell(0, "r");
+    fake_runner_check_no_report();
+    fake_runner_tell(1, "r");
+    fake_runner_check_report(JR_REPORT_ALL_RETURNED, NULL);
+    fake_runner_check_no_report();
+    CU_ASSERT_FALSE(fake_runner_released(0));
     jr_exit_barrier_release(&fake.runner);
-    fake_runner_check_report(&fake, JR_REPORT_RELEASED, NULL);
-    CU_ASSERT_TRUE(fake_runner_released(&fake, 0));
-    CU_ASSERT_TRUE(fake_runner_released(&fake, 1));
+    fake_runner_check_report(JR_REPORT_RELEASED, NULL);
+    CU_ASSERT_TRUE(fake_runner_released(0));
+    CU_ASSERT_TRUE(fake_runner_released(1));
     jr_exit_barrier_release(&fake.runner); /* a second time is none */
-    fake_runner_check_no_report(&fake);
-    CU_ASSERT_FALSE(fake_runner_released(&fake, 0));
-    fake_runner_end(&fake);
+    fake_runner_check_no_report();
+    CU_ASSERT_FALSE(fake_runner_released(0));
+    fake_runner_end();
 }
 
 /* Before the stop signal those go that have returned; with SIGKILL nobody has to go. */
@@ -275,11 +252,11 @@ static void a_stop_lets_go_who_has_returned(void)
 {
     for (int forced = 0; forced < 2; forced++) {
         start(2, true);
-        fake_runner_tell(&fake, 0, "r");
+        fake_runner_tell(0, "r");
         fake.runner.stop.forced = forced;
         jr_exit_barrier_policy.stopping(&fake.runner);
-        CU_ASSERT_EQUAL(fake_runner_released(&fake, 0), !forced);
-        fake_runner_end(&fake);
+        CU_ASSERT_EQUAL(fake_runner_released(0), !forced);
+        fake_runner_end();
     }
 }
 
@@ -292,15 +269,15 @@ static void counts_the_time_to_exit(void)
         fake.plan.returns = true;
         fake.policy.timeouts.exit_ms = limits[i];
         uint64_t before = jr_clock_ns();
-        fake_runner_tell(&fake, 0, i == 1 ? "f" : "r");
+        fake_runner_tell(0, i == 1 ? "f" : "r");
         uint64_t by = fake.ranks[0].leave_by;
         CU_ASSERT_EQUAL(by == 0, limits[i] == 0);
         CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, by);
         if (by != 0)
             CU_ASSERT_TRUE(fake_runner_is_after(by, before, limits[i]));
-        fake_runner_tell(&fake, 1, "r"); /* later: the first is waited for */
+        fake_runner_tell(1, "r"); /* later: the first is waited for */
         CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, by);
-        fake_runner_end(&fake);
+        fake_runner_end();
     }
 }
 
@@ -309,24 +286,24 @@ static void kills_who_takes_too_long(void)
 {
     start(4, false);
     for (uint32_t i = 0; i < 4; i++)
-        fake_runner_spawn(&fake, i);
+        fake_runner_spawn(i);
     uint64_t later = jr_clock_ns() + 3600000 * FAKE_MS;
     fake.ranks[0].leave_by = 1;
     fake.ranks[1].leave_by = later + 1;
     fake.ranks[2].leave_by = later;
     fake.runner.exit_barrier.timer.due(&fake.runner);
-    fake_runner_check_sent(&fake, 0, "KILL");
+    fake_runner_check_sent(0, "KILL");
     for (uint32_t i = 1; i < 4; i++)
-        fake_runner_check_sent(&fake, i, "");
+        fake_runner_check_sent(i, "");
     CU_ASSERT_TRUE(fake.outcomes[0].lingered);
     CU_ASSERT_TRUE(fake.outcomes[0].killed);
     CU_ASSERT_FALSE(fake.outcomes[1].lingered);
     CU_ASSERT_EQUAL(fake.ranks[0].leave_by, 0);
     CU_ASSERT_EQUAL(fake.ranks[0].state, JR_LIFE_KILLING);
     CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, later);
-    fake_runner_check_events(&fake, "timeout rank=10 timeout=7; ");
+    fake_runner_check_events("timeout rank=10 timeout=7; ");
     CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_NONE);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* Who was reaped, or never started, is not killed. */
@@ -339,8 +316,8 @@ static void kills_nobody_who_is_gone(void)
     CU_ASSERT_FALSE(fake.outcomes[0].lingered);
     CU_ASSERT_FALSE(fake.outcomes[1].lingered);
     CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, 0);
-    fake_runner_check_events(&fake, "");
-    fake_runner_end(&fake);
+    fake_runner_check_events("");
+    fake_runner_end();
 }
 
 /* While jobrun is suspended no time passes. */
@@ -354,15 +331,14 @@ static void no_time_passes_while_suspended(void)
     CU_ASSERT_EQUAL(fake.ranks[1].leave_by, 0); /* it has no limit */
     CU_ASSERT_EQUAL(fake.ranks[2].leave_by, 3050);
     CU_ASSERT_TRUE(fake.runner.exit_barrier.timer.pauses);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 JR_UNIT_MAIN("exit_barrier", CASE(believes_words_that_it_knows), CASE(believes_the_first_word),
              CASE(other_processes_are_not_the_rank), CASE(holds_until_all_have_returned),
-             CASE(who_need_not_return_is_answered), CASE(without_a_barrier_nobody_waits),
-             CASE(a_failure_lets_all_go), CASE(an_end_lets_all_go),
-             CASE(reads_the_last_word_at_the_end), CASE(a_closed_socket_is_watched_no_longer),
-             CASE(no_socket_is_no_error), CASE(waits_for_the_other_nodes),
+             CASE(who_need_not_return_is_answered), CASE(a_failure_lets_all_go),
+             CASE(an_end_lets_all_go), CASE(reads_the_last_word_at_the_end),
+             CASE(a_closed_socket_is_watched_no_longer), CASE(waits_for_the_other_nodes),
              CASE(a_stop_lets_go_who_has_returned), CASE(counts_the_time_to_exit),
              CASE(kills_who_takes_too_long), CASE(kills_nobody_who_is_gone),
              CASE(no_time_passes_while_suspended))

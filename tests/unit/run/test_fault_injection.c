@@ -2,22 +2,20 @@
  * is taken for; and the time that a first exit leaves. */
 #include "fake_runner.h"
 
-static struct fake_runner fake;
-
 static void start(struct jr_injection *injections, uint32_t count)
 {
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.plan.injections = injections;
     fake.plan.injections_count = count;
     fake.runner.next = FAKE_RANKS;
     for (uint32_t i = 0; i < FAKE_RANKS; i++)
         fake.outcomes[i].started_ns = 1000 * FAKE_MS;
-    fake_runner_open(&fake, &jr_fault_injection_policy);
+    fake_runner_open(&jr_fault_injection_policy);
 }
 
 static void end(void)
 {
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* When the injection number k is due for each rank, in ms; "-": never. */
@@ -73,15 +71,6 @@ static void wakes_for_what_is_due_first(void)
     end();
 }
 
-static void wakes_for_nothing_where_nothing_is_rehearsed(void)
-{
-    start(NULL, 0);
-    jr_fault_injection_policy.rank_started(&fake.ranks[0]);
-    CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, 0);
-    CU_ASSERT_PTR_NULL(fake.runner.fault_injection.cells);
-    end();
-}
-
 /* A SIGKILL of the rehearsal becomes the end that was played; any other end is the rank's own, and
  * jobrun's stop is jobrun's. */
 static void only_the_played_end_is_renamed(void)
@@ -129,42 +118,6 @@ static void only_the_played_end_is_renamed(void)
     end();
 }
 
-/* What a rank is sent when its time has come, and what is written of it. */
-static void does_to_the_rank_what_was_ordered(void)
-{
-    static const struct {
-        enum jr_inject what;
-        const char *sent; /* NULL: it stands still */
-        const char *event;
-    } vectors[] = {
-        {JR_INJECT_KILL, "KILL", "injected rank=10 injection=0; "},
-        {JR_INJECT_EXIT, "KILL", "injected rank=10 injection=1; "},
-        {JR_INJECT_OOM, "KILL", "injected rank=10 injection=6; "},
-        {JR_INJECT_HANG, NULL, "injected rank=10 injection=2; "},
-        {JR_INJECT_STOP, NULL, "injected rank=10 injection=3; "},
-        {JR_INJECT_SLOW, NULL, "injected rank=10 injection=4; "},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_injection all[] = {{vectors[i].what, 10, 10, 1, 7, 0}};
-        start(all, 1);
-        fake_runner_spawn(&fake, 0);
-        fake.outcomes[0].started_ns = 1;
-        jr_fault_injection_policy.rank_started(&fake.ranks[0]);
-        fake.runner.fault_injection.timer.due(&fake.runner);
-        if (vectors[i].sent == NULL)
-            fake_runner_check_stopped(&fake, 0);
-        else
-            fake_runner_check_sent(&fake, 0, vectors[i].sent);
-        fake_runner_check_events(&fake, vectors[i].event);
-        CU_ASSERT_TRUE(fake.outcomes[0].injected);
-        CU_ASSERT_EQUAL(fake.outcomes[0].injection, vectors[i].what);
-        CU_ASSERT_EQUAL(fake.outcomes[0].injected_code, 7);
-        bool again = fake.runner.fault_injection.timer.at != 0;
-        CU_ASSERT_EQUAL(again, vectors[i].what == JR_INJECT_SLOW);
-        end();
-    }
-}
-
 /* Four fifths of each half second it stands still; it is said once. */
 static void a_slow_rank_stands_still_and_goes_on(void)
 {
@@ -172,7 +125,7 @@ static void a_slow_rank_stands_still_and_goes_on(void)
     struct jr_inject_cell *cell;
     start(all, 1);
     cell = &fake.runner.fault_injection.cells[0];
-    fake_runner_spawn(&fake, 0);
+    fake_runner_spawn(0);
     for (int turn = 0; turn < 2; turn++) {
         uint64_t before = jr_clock_ns();
         cell->at = 1;
@@ -180,33 +133,15 @@ static void a_slow_rank_stands_still_and_goes_on(void)
         CU_ASSERT_TRUE(cell->still);
         CU_ASSERT_TRUE(fake_runner_is_after(cell->at, before, 400));
         CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, cell->at);
-        fake_runner_check_stopped(&fake, 0);
+        fake_runner_check_stopped(0);
         before = jr_clock_ns();
         cell->at = 1;
         fake.runner.fault_injection.timer.due(&fake.runner);
         CU_ASSERT_FALSE(cell->still);
         CU_ASSERT_TRUE(fake_runner_is_after(cell->at, before, 100));
-        fake_runner_check_sent(&fake, 0, "CONT");
+        fake_runner_check_sent(0, "CONT");
     }
-    fake_runner_check_events(&fake, "injected rank=10 injection=4; ");
-    end();
-}
-
-/* What a rank was killed for stays what it was killed for. */
-static void a_killed_rank_is_not_renamed(void)
-{
-    static struct jr_injection all[] = {{JR_INJECT_EXIT, 10, 10, 1, 75, 0},
-                                        {JR_INJECT_SLOW, 10, 10, 1, 0, 0}};
-    start(all, 2);
-    fake_runner_spawn(&fake, 0);
-    fake.runner.fault_injection.cells[0].at = 1;
-    fake.runner.fault_injection.cells[FAKE_RANKS].at = 1;
-    fake.runner.fault_injection.timer.due(&fake.runner);
-    CU_ASSERT_EQUAL(fake.outcomes[0].injection, JR_INJECT_EXIT);
-    CU_ASSERT_EQUAL(fake.outcomes[0].injected_code, 75);
-    CU_ASSERT_EQUAL(fake.runner.fault_injection.cells[FAKE_RANKS].at, 0);
-    CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, 0);
-    fake_runner_check_events(&fake, "injected rank=10 injection=1; ");
+    fake_runner_check_events("injected rank=10 injection=4; ");
     end();
 }
 
@@ -226,16 +161,16 @@ static void looks_at_the_state_of_the_rank(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(all, 1);
         struct jr_inject_cell *cell = &fake.runner.fault_injection.cells[0];
-        fake_runner_spawn(&fake, 0);
+        fake_runner_spawn(0);
         fake.ranks[0].state = vectors[i].state;
         cell->at = 1;
         uint64_t before = jr_clock_ns();
         fake.runner.fault_injection.timer.due(&fake.runner);
         CU_ASSERT_EQUAL(fake.outcomes[0].injected, vectors[i].done);
         if (vectors[i].done)
-            fake_runner_check_stopped(&fake, 0);
+            fake_runner_check_stopped(0);
         else
-            fake_runner_check_sent(&fake, 0, "");
+            fake_runner_check_sent(0, "");
         if (vectors[i].put_off)
             CU_ASSERT_TRUE(fake_runner_is_after(cell->at, before, 100));
         CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, vectors[i].put_off ? cell->at : 0);
@@ -252,13 +187,13 @@ static void a_node_is_lost_with_all_of_its_ranks(void)
     };
     start(all, 2);
     for (uint32_t i = 0; i < 3; i++) {
-        fake_runner_spawn(&fake, i);
+        fake_runner_spawn(i);
         fake.outcomes[i].started_ns = i == 0 ? 1 : jr_clock_ns() + 3600 * 1000 * FAKE_MS;
         jr_fault_injection_policy.rank_started(&fake.ranks[i]);
     }
     fake.runner.fault_injection.timer.due(&fake.runner);
     for (uint32_t i = 0; i < 2; i++) {
-        fake_runner_check_sent(&fake, i, "KILL");
+        fake_runner_check_sent(i, "KILL");
         CU_ASSERT_EQUAL(fake.outcomes[i].injection, JR_INJECT_LOST_NODE);
     }
     CU_ASSERT_FALSE(fake.outcomes[2].injected);
@@ -280,7 +215,7 @@ static void waits_for_the_next_of_all(void)
     fake.ranks[2].state = JR_LIFE_ENDED;
     fake.runner.fault_injection.timer.due(&fake.runner);
     CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, later + 1);
-    fake_runner_check_events(&fake, "");
+    fake_runner_check_events("");
     end();
 }
 
@@ -300,60 +235,21 @@ static void a_hung_rank_does_not_go_on(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(NULL, 0);
-        fake_runner_spawn(&fake, 0);
+        fake_runner_spawn(0);
         fake.outcomes[0].injected = vectors[i].injected;
         fake.outcomes[0].injection = vectors[i].what;
         fake.ranks[0].state = vectors[i].state;
         jr_fault_injection_policy.resumed(&fake.runner, 1000);
         if (vectors[i].stopped)
-            fake_runner_check_stopped(&fake, 0);
+            fake_runner_check_stopped(0);
         else
-            fake_runner_check_sent(&fake, 0, "");
+            fake_runner_check_sent(0, "");
         end();
     }
 }
 
-static void end_first(enum jr_end end_of_it, int code)
-{
-    fake.outcomes[0].end = end_of_it;
-    fake.outcomes[0].exit_code = code;
-    jr_first_exit_timeout_policy.rank_ended(&fake.ranks[0]);
-}
-
-/* timeouts.after_first_exit: from the first rank that ended well, once. */
-static void a_first_good_end_leaves_the_others_their_time(void)
-{
-    const struct jr_timer *timer = &fake.runner.first_exit_timeout.timer;
-    start(NULL, 0);
-    CU_ASSERT_EQUAL(jr_first_exit_timeout_policy.open(&fake.runner), 0);
-    end_first(JR_END_EXITED, 0);
-    CU_ASSERT_EQUAL(timer->at, 0); /* there is no such limit */
-    fake.policy.timeouts.after_first_exit_ms = 5000;
-    end_first(JR_END_EXITED, 1);
-    end_first(JR_END_SIGNALED, 0);
-    CU_ASSERT_EQUAL(timer->at, 0);
-    fake.runner.hang.begun = true;
-    end_first(JR_END_EXITED, 0);
-    CU_ASSERT_EQUAL(timer->at, 0);
-    fake.runner.hang.begun = false;
-    uint64_t before = jr_clock_ns();
-    end_first(JR_END_EXITED, 0);
-    uint64_t at = timer->at;
-    CU_ASSERT_TRUE(at >= before + 5000 * FAKE_MS);
-    CU_ASSERT_TRUE(at <= jr_clock_ns() + 5000 * FAKE_MS);
-    end_first(JR_END_EXITED, 0);
-    CU_ASSERT_EQUAL(timer->at, at);
-    jr_first_exit_timeout_policy.stopping(&fake.runner);
-    CU_ASSERT_EQUAL(timer->at, 0);
-    end_first(JR_END_EXITED, 0);
-    CU_ASSERT_EQUAL(timer->at, 0); /* it does not begin anew */
-    end();
-}
-
 JR_UNIT_MAIN("fault_injection", CASE(is_due_for_the_ranks_that_it_names),
-             CASE(wakes_for_what_is_due_first), CASE(wakes_for_nothing_where_nothing_is_rehearsed),
-             CASE(only_the_played_end_is_renamed), CASE(does_to_the_rank_what_was_ordered),
-             CASE(a_slow_rank_stands_still_and_goes_on), CASE(a_killed_rank_is_not_renamed),
-             CASE(looks_at_the_state_of_the_rank), CASE(waits_for_the_next_of_all),
-             CASE(a_hung_rank_does_not_go_on), CASE(a_node_is_lost_with_all_of_its_ranks),
-             CASE(a_first_good_end_leaves_the_others_their_time))
+             CASE(wakes_for_what_is_due_first), CASE(only_the_played_end_is_renamed),
+             CASE(a_slow_rank_stands_still_and_goes_on), CASE(looks_at_the_state_of_the_rank),
+             CASE(waits_for_the_next_of_all), CASE(a_hung_rank_does_not_go_on),
+             CASE(a_node_is_lost_with_all_of_its_ranks))

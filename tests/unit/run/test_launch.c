@@ -47,17 +47,16 @@ int clone(int (*main)(void *), void *stack, int flags, void *data, ...)
     return pid;
 }
 
-static struct fake_runner fake;
 static char *argv[] = {(char *)"sh", (char *)"-c", NULL, NULL};
 
 /* Ranks that execute shell text; `count` of them. */
 static void start(const char *text, uint32_t count)
 {
     argv[2] = (char *)text;
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.plan.count = fake.plan.world_size = count;
     fake.policy.timeouts.stop_grace_ms = 3600000;
-    fake_runner_starter(&fake, argv);
+    fake_runner_starter(argv);
     CU_ASSERT_EQUAL_FATAL(jr_policies_open(&fake.runner), 0);
 }
 
@@ -66,120 +65,12 @@ static void end(void)
     jr_policies_close(&fake.runner);
     if (fake.runner.oom.log_fd > 0)
         (void)close(fake.runner.oom.log_fd);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 static bool is_over(const struct jr_runner *runner)
 {
     return !jr_launch_is_due(runner) && runner->running == 0;
-}
-
-/* Each is started, in its order, and its end is taken. */
-static void starts_all_and_takes_their_ends(void)
-{
-    start("echo out; exit 0", 4);
-    CU_ASSERT_TRUE(jr_launch_is_due(&fake.runner));
-    uint64_t before = jr_clock_ns();
-    fake_runner_turn(&fake, is_over);
-    bool ended[5] = {false};
-    for (uint32_t i = 0; i < 4; i++) {
-        const struct jr_rank_outcome *outcome = &fake.outcomes[i];
-        CU_ASSERT_EQUAL(outcome->end, JR_END_EXITED);
-        CU_ASSERT_EQUAL(outcome->exit_code, 0);
-        CU_ASSERT_TRUE(outcome->pid > 0);
-        CU_ASSERT_EQUAL(outcome->own_pid, outcome->pid);
-        CU_ASSERT_TRUE(fake_runner_is_after(outcome->started_ns, before, 0));
-        CU_ASSERT_TRUE(outcome->ended_ns >= outcome->started_ns);
-        CU_ASSERT_TRUE_FATAL(outcome->order >= 1 && outcome->order <= 4);
-        CU_ASSERT_FALSE(ended[outcome->order]);
-        ended[outcome->order] = true;
-        CU_ASSERT_EQUAL(fake.ranks[i].state, JR_LIFE_ENDED);
-        CU_ASSERT_EQUAL(fake.ranks[i].watch.fd, -1);
-        if (i > 0)
-            CU_ASSERT_TRUE(outcome->started_ns >= fake.outcomes[i - 1].started_ns);
-    }
-    char text[64];
-    JR_ASSERT_TEXT(fake_runner_read(&fake, "attempt_0/3/stdout.log", text, sizeof text), "out\n");
-    CU_ASSERT_EQUAL(fake.runner.running, 0);
-    CU_ASSERT_EQUAL(fake.runner.ended, 4);
-    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-    end();
-}
-
-/* All have started, and timeouts.start counts no more. */
-static void ends_the_time_to_start(void)
-{
-    start("exit 0", 2);
-    fake.runner.stop.start.at = UINT64_MAX;
-    fake_runner_turn(&fake, is_over);
-    CU_ASSERT_EQUAL(fake.runner.stop.start.at, 0);
-    end();
-}
-
-/* How a rank ended is what the kernel says. */
-static void knows_how_a_rank_ended(void)
-{
-    static const struct {
-        const char *text;
-        enum jr_end end;
-        int code, signal;
-    } vectors[] = {
-        {"exit 0", JR_END_EXITED, 0, 0},
-        {"exit 7", JR_END_EXITED, 7, 0},
-        {"exit 255", JR_END_EXITED, 255, 0},
-        {"kill -9 $$", JR_END_SIGNALED, 0, SIGKILL},
-        {"kill -15 $$", JR_END_SIGNALED, 0, SIGTERM},
-        {"kill -1 $$", JR_END_SIGNALED, 0, SIGHUP},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(vectors[i].text, 1);
-        fake_runner_turn(&fake, is_over);
-        CU_ASSERT_EQUAL(fake.outcomes[0].end, vectors[i].end);
-        CU_ASSERT_EQUAL(fake.outcomes[0].exit_code, vectors[i].code);
-        CU_ASSERT_EQUAL(fake.outcomes[0].signal, vectors[i].signal);
-        CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, 0);
-        CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), i != 0);
-        end();
-    }
-}
-
-/* A failure stops those that run, and no further one is started. */
-static void a_failure_stops_the_others(void)
-{
-    start("mkdir first 2> /dev/null && exit 3; exec sleep 1000", 3);
-    fake.planned[0].workdir = fake.planned[1].workdir = fake.planned[2].workdir = fake.scratch.dir;
-    fake_runner_turn(&fake, is_over);
-    uint32_t failed = 0, stopped = 0;
-    for (uint32_t i = 0; i < 3; i++) {
-        failed += fake.outcomes[i].exit_code == 3;
-        stopped += fake.outcomes[i].stopped_with == SIGTERM && fake.outcomes[i].signal == SIGTERM;
-        stopped += fake.outcomes[i].end == JR_END_NONE; /* was not started */
-    }
-    CU_ASSERT_EQUAL(failed, 1);
-    CU_ASSERT_EQUAL(stopped, 2);
-    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-    end();
-}
-
-/* A rank that cannot be started has its stage, and stops the run. */
-static void says_why_a_rank_did_not_start(void)
-{
-    static char *none[] = {(char *)"/nosuch/program", NULL};
-    start("exec sleep 1000", 3);
-    fake.planned[1].argv = none;
-    fake_runner_turn(&fake, is_over);
-    CU_ASSERT_EQUAL(fake.outcomes[1].end, JR_END_START);
-    CU_ASSERT_EQUAL(fake.outcomes[1].stage, JR_STAGE_EXEC);
-    CU_ASSERT_EQUAL(fake.outcomes[1].start_errno, ENOENT);
-    CU_ASSERT_EQUAL(fake.outcomes[1].pid, 0);
-    CU_ASSERT_EQUAL(fake.outcomes[1].order, 1);
-    CU_ASSERT_EQUAL(fake.ranks[1].state, JR_LIFE_ENDED);
-    CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
-    CU_ASSERT_EQUAL(fake.outcomes[0].order, 2);
-    CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_NONE);
-    CU_ASSERT_EQUAL(fake.outcomes[2].order, 0);
-    CU_ASSERT_EQUAL(fake.runner.next, 2);
-    end();
 }
 
 /* Ranks with a program that executes already are started together, and one that fails for a reason
@@ -189,7 +80,7 @@ static void a_failure_among_several_stops_them(void)
     enum { COUNT = 5 };
     start("exec sleep 1000", COUNT);
     fake.planned[3].cpus = "8191";
-    fake_runner_turn(&fake, is_over);
+    fake_runner_turn(is_over);
     CU_ASSERT_EQUAL(fake.outcomes[3].end, JR_END_START);
     CU_ASSERT_EQUAL(fake.outcomes[3].stage, JR_STAGE_CPUS);
     CU_ASSERT_EQUAL(fake.outcomes[3].order, 1);
@@ -209,7 +100,7 @@ static void a_failure_at_once_is_the_last(void)
 {
     start("exec sleep 1000", 6);
     fake.planned[2].cpus = "x";
-    fake_runner_turn(&fake, is_over);
+    fake_runner_turn(is_over);
     CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_START);
     CU_ASSERT_EQUAL(fake.outcomes[2].stage, JR_STAGE_CPUS);
     CU_ASSERT_EQUAL(fake.outcomes[1].stopped_with, SIGTERM);
@@ -238,7 +129,7 @@ static void keeps_the_order_of_ends_during_starts(void)
     bool held = jr_start_width(&fake.runner.starter) > 1;
     clones.slow = held ? FIRST : 0;
     clones.late = COUNT - 1;
-    fake_runner_turn(&fake, is_over);
+    fake_runner_turn(is_over);
     clones.late = clones.slow = 0;
     for (uint32_t i = 0; i < COUNT; i++) /* or there is nothing to be told */
         CU_ASSERT_EQUAL_FATAL(fake.outcomes[i].stage, JR_STAGE_NONE);
@@ -265,7 +156,7 @@ static void waits_before_it_starts(void)
         CU_ASSERT_EQUAL(jr_launch_turn(&fake.runner), why == 4);
         CU_ASSERT_EQUAL(fake.runner.next, why == 4 ? 2 : 0);
         if (why == 4)
-            fake_runner_turn(&fake, is_over);
+            fake_runner_turn(is_over);
         end();
     }
 }
@@ -318,9 +209,7 @@ static void fails_one_that_was_not_heard_of(void)
     end();
 }
 
-JR_UNIT_MAIN("launch", CASE(starts_all_and_takes_their_ends), CASE(ends_the_time_to_start),
-             CASE(knows_how_a_rank_ended), CASE(a_failure_stops_the_others),
-             CASE(says_why_a_rank_did_not_start), CASE(a_failure_among_several_stops_them),
+JR_UNIT_MAIN("launch", CASE(a_failure_among_several_stops_them),
              CASE(a_failure_at_once_is_the_last), CASE(keeps_the_order_of_ends_during_starts),
              CASE(waits_before_it_starts), CASE(fails_the_first_that_waits),
              CASE(fails_one_that_was_not_heard_of))

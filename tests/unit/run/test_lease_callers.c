@@ -3,8 +3,6 @@
 
 #include "fake_runner.h"
 
-static struct fake_runner fake;
-
 static struct sockaddr_un own_address(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -41,13 +39,13 @@ static void turn_until_kept(size_t count)
 
 static void does_nothing_without_leases(void)
 {
-    fake_runner_start(&fake);
+    fake_runner_start();
     CU_ASSERT_EQUAL(jr_lease_callers_keep(&fake.runner), 0);
-    fake_runner_open(&fake, &jr_lease_callers_policy);
+    fake_runner_open(&jr_lease_callers_policy);
     CU_ASSERT_EQUAL(fake.runner.lease_callers.watch.fd, -1);
     CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.loop, true), 0);
     jr_lease_callers_policy.close(&fake.runner);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* A lease that lies where a slot will be is kept above the slots until the end, and one that does
@@ -56,7 +54,7 @@ static void serves_a_lease_wherever_it_lies(void)
 {
     static const int numbers[] = {JR_SLOT_PMI, 100};
     for (size_t i = 0; i < 2; i++) {
-        fake_runner_start(&fake);
+        fake_runner_start();
         int held = hold_lease();
         CU_ASSERT_EQUAL_FATAL(dup2(held, numbers[i]), numbers[i]);
         (void)close(held);
@@ -66,7 +64,7 @@ static void serves_a_lease_wherever_it_lies(void)
         int kept = fake.runner.lease_callers.leases[0];
         CU_ASSERT_TRUE(kept >= JR_SLOT_END);
         CU_ASSERT_EQUAL(kept == numbers[i], i == 1);
-        fake_runner_open(&fake, &jr_lease_callers_policy);
+        fake_runner_open(&jr_lease_callers_policy);
         (void)close(call_lease());
         int waits = call_lease();
         turn_until_kept(1);
@@ -76,7 +74,7 @@ static void serves_a_lease_wherever_it_lies(void)
         CU_ASSERT_EQUAL(fcntl(kept, F_GETFD) < 0, i == 0);
         (void)close(waits);
         (void)close(i == 1 ? kept : -1);
-        fake_runner_end(&fake);
+        fake_runner_end();
     }
 }
 
@@ -84,14 +82,14 @@ static void serves_a_lease_wherever_it_lies(void)
 static void a_bad_lease_is_no_failure(void)
 {
     static const int bad[] = {9999};
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.options.leases = bad;
     fake.options.leases_count = 1;
     CU_ASSERT_EQUAL(jr_lease_callers_keep(&fake.runner), 0);
-    fake_runner_open(&fake, &jr_lease_callers_policy);
+    fake_runner_open(&jr_lease_callers_policy);
     CU_ASSERT_EQUAL(fake.runner.lease_callers.watch.fd, -1);
     jr_lease_callers_policy.close(&fake.runner);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 JR_UNIT_MAIN("run.lease_callers", CASE(does_nothing_without_leases),

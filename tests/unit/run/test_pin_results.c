@@ -242,31 +242,6 @@ static void notes_change_with_the_bytes(void)
     end(&desk);
 }
 
-/* What a peer does to the file's status is no change, as long as its bytes can be read. */
-static void status_is_no_change(void)
-{
-    char *names[] = {(char *)"a"};
-    char **const artifacts[RANKS] = {names, names, names};
-    static const bool common[] = {false};
-    const struct jr_pin_scope scope = {.common = common, .own = true};
-    struct desk desk;
-    uint64_t before[JR_PINNED_ARTIFACTS] = {0}, now[JR_PINNED_ARTIFACTS] = {0};
-    begin(&desk, artifacts, 1);
-    scratch_write(&desk.scratch, "a", "weights");
-    jr_pin_artifacts(before, &desk.ranks[0], &scope);
-    CU_ASSERT_EQUAL(linkat(desk.scratch.fd, "a", desk.scratch.fd, "best", 0), 0);
-    CU_ASSERT_EQUAL(fchmodat(desk.scratch.fd, "a", 0444, 0), 0);
-    CU_ASSERT_EQUAL(renameat(desk.scratch.fd, "a", desk.scratch.fd, "b"), 0);
-    CU_ASSERT_EQUAL(renameat(desk.scratch.fd, "b", desk.scratch.fd, "a"), 0);
-    jr_pin_artifacts(now, &desk.ranks[0], &scope);
-    CU_ASSERT_EQUAL(now[0], before[0]);
-    CU_ASSERT_EQUAL(unlinkat(desk.scratch.fd, "a", 0), 0);
-    CU_ASSERT_EQUAL(symlinkat("best", desk.scratch.fd, "a"), 0);
-    jr_pin_artifacts(now, &desk.ranks[0], &scope);
-    CU_ASSERT_NOT_EQUAL(now[0], before[0]);
-    end(&desk);
-}
-
 /* Beyond so many, several share a note, which changes with each of them. */
 static void shares_notes(void)
 {
@@ -337,5 +312,4 @@ static void takes_what_a_rank_says(void)
 JR_UNIT_MAIN("pin_results", CASE(notes_what_a_file_is), CASE(tells_files_apart),
              CASE(tells_bytes_apart), CASE(knows_what_is_the_jobs),
              CASE(notes_whose_artifacts_are_asked_for), CASE(notes_change_with_the_file),
-             CASE(notes_change_with_the_bytes), CASE(status_is_no_change), CASE(shares_notes),
-             CASE(takes_what_a_rank_says))
+             CASE(notes_change_with_the_bytes), CASE(shares_notes), CASE(takes_what_a_rank_says))

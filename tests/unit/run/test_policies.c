@@ -3,11 +3,9 @@
 #include "base/io.h"
 #include "fake_runner.h"
 
-static struct fake_runner fake;
-
 static void start(void)
 {
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.options.live = true;
     fake.policy.timeouts.run_ms = 3600000;
 }
@@ -16,7 +14,7 @@ static void end(void)
 {
     if (fake.runner.oom.log_fd > 0)
         (void)close(fake.runner.oom.log_fd);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* The first row and the last, and some between. */
@@ -57,16 +55,34 @@ static void tells_all_of_ranks(void)
     CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), 0);
     fake.runner.deadline.begun = true;
     fake.policy.deadline.signal = (char *)"USR1";
-    fake_runner_spawn(&fake, 0);
+    fake_runner_spawn(0);
     jr_policies_rank_started(&fake.ranks[0]);
-    fake_runner_check_sent(&fake, 0, "USR1");
-    fake_runner_check_events(&fake, "rank_started rank=10; ");
-    fake_runner_note_end(&fake, 0, JR_END_EXITED, 1);
+    fake_runner_check_sent(0, "USR1");
+    fake_runner_check_events("rank_started rank=10; ");
+    fake_runner_note_end(0, JR_END_EXITED, 1);
     jr_policies_rank_ended(&fake.ranks[0]);
-    fake_runner_check_events(&fake, "rank_ended rank=10 code=1; ");
+    fake_runner_check_events("rank_ended rank=10 code=1; ");
     CU_ASSERT_TRUE(fake.outcome.progress->ranks[0].ended);
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
     jr_policies_close(&fake.runner);
+    end();
+}
+
+/* Without a process a rank did not end, but could not be started; a fork that never reached its
+ * function had one. */
+static void writes_what_became_of_ranks(void)
+{
+    start();
+    fake.outcomes[0].stage = JR_STAGE_EXEC;
+    fake.outcomes[0].start_errno = 2;
+    fake_runner_note_end(0, JR_END_START, 0);
+    jr_rank_events_policy.rank_ended(&fake.ranks[0]);
+    fake_runner_check_events("start_failed rank=10 stage=12 errno=2; ");
+    fake.ranks[1].pid = 9;
+    fake_runner_note_end(1, JR_END_SIGNALED, SIGKILL);
+    fake.outcomes[1].end = JR_END_START;
+    jr_rank_events_policy.rank_ended(&fake.ranks[1]);
+    fake_runner_check_events("rank_ended rank=11 signal=SIGKILL; ");
     end();
 }
 
@@ -75,7 +91,7 @@ static void tells_all_of_a_stop(void)
     start();
     fake.policy.exit_barrier = true;
     CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), 0);
-    fake_runner_run(&fake, 0);
+    fake_runner_run(0);
     uint64_t tick = fake.runner.progress.tick.at;
     jr_policies_stopping(&fake.runner);
     CU_ASSERT_TRUE(fake.runner.exit_barrier.open);
@@ -90,7 +106,7 @@ static void tells_all_of_a_pause(void)
 {
     start();
     CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), 0);
-    fake_runner_run(&fake, 0);
+    fake_runner_run(0);
     fake.ranks[0].reach_by = 1000;
     fake.ranks[0].leave_by = 2000;
     jr_policies_suspended(&fake.runner);
@@ -117,5 +133,6 @@ static void prints_every_row(void)
 }
 
 JR_UNIT_MAIN("policies", CASE(prints_every_row), CASE(opens_and_closes_all),
-             CASE(one_that_fails_is_the_end), CASE(tells_all_of_ranks), CASE(tells_all_of_a_stop),
+             CASE(one_that_fails_is_the_end), CASE(tells_all_of_ranks),
+             CASE(writes_what_became_of_ranks), CASE(tells_all_of_a_stop),
              CASE(tells_all_of_a_pause))

@@ -4,7 +4,6 @@
 
 enum { GRACE_MS = 30000 };
 
-static struct fake_runner fake;
 static char search[64];
 static char *env[] = {search, NULL};
 static const struct jr_slurm_self self = {.job = "12", .name = "12_3", .restarts = 1, .envp = env};
@@ -12,24 +11,24 @@ static const struct jr_slurm_self self = {.job = "12", .name = "12_3", .restarts
 /* Ranks 0 and 1 run; `deadline` and `requeue` are as the spec has them. */
 static void start(bool deadline, bool requeue)
 {
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.policy.timeouts.stop_grace_ms = GRACE_MS;
     fake.policy.deadline.before_ms = deadline ? 60000 : 0;
     fake.policy.deadline.signal = (char *)"USR1";
     fake.policy.requeue.max = requeue ? 1 : 0;
-    fake_runner_open(&fake, &jr_exit_barrier_policy);
-    fake_runner_open(&fake, &jr_first_failure_policy);
-    fake_runner_open(&fake, &jr_deadline_policy);
-    fake_runner_open(&fake, &jr_preemption_policy);
-    fake_runner_open(&fake, &jr_stop_policy);
-    fake_runner_spawn(&fake, 0);
-    fake_runner_spawn(&fake, 1);
+    fake_runner_open(&jr_exit_barrier_policy);
+    fake_runner_open(&jr_first_failure_policy);
+    fake_runner_open(&jr_deadline_policy);
+    fake_runner_open(&jr_preemption_policy);
+    fake_runner_open(&jr_stop_policy);
+    fake_runner_spawn(0);
+    fake_runner_spawn(1);
 }
 
 static void start_as_node(bool deadline)
 {
     start(deadline, !deadline);
-    fake_runner_link(&fake);
+    fake_runner_link();
 }
 
 /* Where scontrol is this script; NULL: it is not there. */
@@ -51,7 +50,7 @@ static void start_in_job(const char *script)
 static void end(void)
 {
     jr_preemption_policy.close(&fake.runner);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 static struct jr_preemption *policy(void)
@@ -81,16 +80,16 @@ static void knows_what_may_mean_one(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(vectors[i].deadline, vectors[i].requeue);
         if (vectors[i].link)
-            fake_runner_link(&fake);
+            fake_runner_link();
         if (vectors[i].slurm)
             fake.options.slurm = &self;
         fake.runner.stop.begun = vectors[i].stopped;
         CU_ASSERT_EQUAL(jr_preemption_takes(&fake.runner, vectors[i].sig), vectors[i].takes);
         CU_ASSERT_EQUAL(jr_preemption_is_open(&fake.runner), vectors[i].takes);
         if (vectors[i].link && vectors[i].takes)
-            fake_runner_check_report(&fake, JR_REPORT_TERMINATED, NULL);
+            fake_runner_check_report(JR_REPORT_TERMINATED, NULL);
         else if (vectors[i].link)
-            fake_runner_check_no_report(&fake);
+            fake_runner_check_no_report();
         end();
     }
 }
@@ -106,12 +105,12 @@ static void waits_for_the_answer(void)
     CU_ASSERT_FALSE(policy()->patience.pauses);
     uint64_t signalled_ns = policy()->signalled_ns;
     CU_ASSERT_TRUE(fake_runner_is_after(signalled_ns, before, 0));
-    fake_runner_check_report(&fake, JR_REPORT_TERMINATED, NULL);
+    fake_runner_check_report(JR_REPORT_TERMINATED, NULL);
     CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
     CU_ASSERT_EQUAL(policy()->signalled_ns, signalled_ns);
-    fake_runner_check_no_report(&fake);
-    fake_runner_check_sent(&fake, 0, "");
-    fake_runner_check_events(&fake, "");
+    fake_runner_check_no_report();
+    fake_runner_check_sent(0, "");
+    fake_runner_check_events("");
     CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
     CU_ASSERT_FALSE(fake.outcome.preempted);
     end();
@@ -130,19 +129,19 @@ static void warns_or_stops_the_ranks(void)
         CU_ASSERT_EQUAL(policy()->limit.at, 0);
         CU_ASSERT_TRUE(fake.outcome.preempted);
         CU_ASSERT_EQUAL(fake.outcome.stop_signal, 0);
-        fake_runner_check_sent(&fake, 0, deadline ? "USR1" : "TERM CONT");
-        fake_runner_check_sent(&fake, 1, deadline ? "USR1" : "TERM CONT");
+        fake_runner_check_sent(0, deadline ? "USR1" : "TERM CONT");
+        fake_runner_check_sent(1, deadline ? "USR1" : "TERM CONT");
         CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), !deadline);
-        fake_runner_check_events(&fake, deadline ? "preempted running=2; deadline signal=SIGUSR1 "
-                                                   "running=2; "
-                                                 : "preempted running=2; stop signal=SIGTERM "
-                                                   "running=2; ");
+        fake_runner_check_events(deadline ? "preempted running=2; deadline signal=SIGUSR1 "
+                                            "running=2; "
+                                          : "preempted running=2; stop signal=SIGTERM "
+                                            "running=2; ");
         jr_preemption_settle(&fake.runner, true);
         jr_preemption_begin(&fake.runner, 5);
         jr_preemption_ask(&fake.runner);
         CU_ASSERT_FALSE(jr_preemption_is_open(&fake.runner));
-        fake_runner_check_events(&fake, "");
-        fake_runner_check_sent(&fake, 0, "");
+        fake_runner_check_events("");
+        fake_runner_check_sent(0, "");
         end();
     }
 }
@@ -159,11 +158,11 @@ static void limits_the_time(void)
         jr_preemption_begin(&fake.runner, vectors[i].left_ms);
         CU_ASSERT_TRUE(fake_runner_is_after(policy()->limit.at, before, vectors[i].expected_ms));
         CU_ASSERT_FALSE(policy()->limit.pauses);
-        fake_runner_check_sent(&fake, 0, "USR1");
+        fake_runner_check_sent(0, "USR1");
         policy()->limit.at = 1;
         (void)jr_loop_turn(&fake.runner.loop, true);
         CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
-        fake_runner_check_sent(&fake, 0, "KILL");
+        fake_runner_check_sent(0, "KILL");
         end();
     }
 }
@@ -176,8 +175,8 @@ static void a_stopped_run_is_not_preempted(void)
     jr_preemption_begin(&fake.runner, 0);
     CU_ASSERT_FALSE(fake.outcome.preempted);
     CU_ASSERT_EQUAL(policy()->limit.at, 0);
-    fake_runner_check_events(&fake, "");
-    fake_runner_check_sent(&fake, 0, "");
+    fake_runner_check_events("");
+    fake_runner_check_sent(0, "");
     end();
 }
 
@@ -207,7 +206,7 @@ static void does_what_was_held_back(void)
             CU_ASSERT_FALSE(fake.outcome.preempted);
             CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), vectors[i].stops);
             CU_ASSERT_EQUAL(fake.outcome.stop_signal, signalled ? SIGTERM : 0);
-            fake_runner_check_sent(&fake, 0, vectors[i].stops ? "TERM CONT" : "");
+            fake_runner_check_sent(0, vectors[i].stops ? "TERM CONT" : "");
             end();
         }
 }
@@ -217,10 +216,10 @@ static void does_what_was_held_back(void)
 static void shares_the_signal_as_of_when_it_came(void)
 {
     start_as_node(true);
-    fake_runner_run(&fake, 2);
-    fake_runner_run(&fake, 3);
-    fake_runner_note_end(&fake, 2, JR_END_SIGNALED, SIGTERM);
-    fake_runner_note_end(&fake, 3, JR_END_SIGNALED, SIGTERM);
+    fake_runner_run(2);
+    fake_runner_run(3);
+    fake_runner_note_end(2, JR_END_SIGNALED, SIGTERM);
+    fake_runner_note_end(3, JR_END_SIGNALED, SIGTERM);
     uint64_t now = jr_clock_ns();
     fake.outcomes[2].ended_ns = now - 2500 * FAKE_MS;
     fake.outcomes[3].ended_ns = now - 3500 * FAKE_MS;
@@ -232,24 +231,13 @@ static void shares_the_signal_as_of_when_it_came(void)
     end();
 }
 
-/* The controller may know of it before anything here means one. */
-static void may_be_known_before(void)
-{
-    start_as_node(true);
-    jr_preemption_settle(&fake.runner, true);
-    CU_ASSERT_TRUE(fake.outcome.preempted);
-    fake_runner_check_sent(&fake, 0, "USR1");
-    fake_runner_check_no_report(&fake);
-    end();
-}
-
 /* In a job that is preempted, the SIGTERM that comes with it changes nothing, nor does it when it
  * is sent to several at about the same time. One later stops, and the next kills. */
 static void later_signals_stop_and_kill(void)
 {
     start_as_node(true);
     jr_preemption_begin(&fake.runner, 0);
-    fake_runner_check_sent(&fake, 0, "USR1");
+    fake_runner_check_sent(0, "USR1");
     CU_ASSERT_FALSE(jr_preemption_takes(&fake.runner, SIGINT));
     uint64_t before = jr_clock_ns();
     CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
@@ -258,16 +246,16 @@ static void later_signals_stop_and_kill(void)
     if (jr_stop_has_begun(&fake.runner)) /* the machine was that slow */
         CU_ASSERT_TRUE(jr_clock_ns() - before >= 1000 * FAKE_MS)
     else
-        fake_runner_check_sent(&fake, 0, "");
+        fake_runner_check_sent(0, "");
     for (int i = 0; i < 2; i++) {
         policy()->signalled_ns = before = jr_clock_ns() - 1001 * FAKE_MS;
         CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
         CU_ASSERT_TRUE(policy()->signalled_ns > before);
         CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-        fake_runner_check_sent(&fake, 0, i == 0 ? "TERM CONT" : "KILL");
+        fake_runner_check_sent(0, i == 0 ? "TERM CONT" : "KILL");
         CU_ASSERT_EQUAL(jr_stop_is_forced(&fake.runner), i == 1);
     }
-    fake_runner_check_no_report(&fake);
+    fake_runner_check_no_report();
     end();
 }
 
@@ -298,7 +286,7 @@ static void a_rank_may_die_of_it(void)
             start_as_node(true);
         else
             start(true, false);
-        fake_runner_note_end(&fake, 0, vectors[i].end, vectors[i].number);
+        fake_runner_note_end(0, vectors[i].end, vectors[i].number);
         fake.outcomes[0].stopped_with = vectors[i].told ? SIGTERM : 0;
         fake.outcomes[0].injected = vectors[i].injected;
         fake.runner.stop.begun = vectors[i].stopping;
@@ -321,7 +309,7 @@ static void knows_which_deaths_end_the_run(void)
         start_as_node(true);
         fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
         fake.runner.mpi_world.initialized = mpi > 0;
-        fake_runner_note_end(&fake, 0, JR_END_SIGNALED, SIGTERM);
+        fake_runner_note_end(0, JR_END_SIGNALED, SIGTERM);
         CU_ASSERT_TRUE(jr_preemption_explains(&fake.ranks[0]));
         CU_ASSERT_EQUAL(policy()->hit, mpi > 0);
         end();
@@ -338,7 +326,7 @@ static void rehearses_one(void)
         fake.plan.injections = all;
         fake.plan.injections_count = count;
         uint64_t before = jr_clock_ns();
-        fake_runner_open(&fake, &jr_preemption_policy);
+        fake_runner_open(&jr_preemption_policy);
         CU_ASSERT_TRUE(policy()->injected.pauses);
         if (count == 1)
             CU_ASSERT_EQUAL(policy()->injected.at, 0)
@@ -357,91 +345,6 @@ static void rehearses_one(void)
 #define ANSWER(state, restarts, rest)                                                              \
     "echo 'JobId=12 JobName=t\n   JobState=" state " Reason=None\n"                                \
     "   Requeue=1 Restarts=" restarts "\n" rest "'"
-
-static void turn_until_settled(void)
-{
-    while (jr_preemption_is_open(&fake.runner))
-        (void)jr_loop_turn(&fake.runner.loop, false);
-}
-
-/* What scontrol says decides, and without an answer it is a stop. */
-static void asks_scontrol(void)
-{
-    static const struct {
-        const char *script;
-        bool preempted;
-    } vectors[] = {
-        {ANSWER("RUNNING", "1", "   PreemptTime=None"), false},
-        {ANSWER("COMPLETING", "1", ""), false},
-        {ANSWER("RUNNING", "1", "   PreemptTime=1800000000") "; exit 1", false},
-        {"echo", false},
-        {NULL, false},
-        {ANSWER("RUNNING", "1", "   PreemptTime=1800000000"), true},
-        {ANSWER("PENDING", "2", ""), true},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start_in_job(vectors[i].script);
-        CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
-        CU_ASSERT_TRUE(jr_preemption_is_open(&fake.runner));
-        policy()->patience.at = 0; /* however slow the machine is */
-        uint64_t before = jr_clock_ns();
-        turn_until_settled();
-        if (fake.outcome.preempted != vectors[i].preempted)
-            /* the machine was so slow that scontrol had no time to answer */
-            CU_ASSERT_TRUE(jr_clock_ns() - before > 1000 * FAKE_MS)
-        else
-            fake_runner_check_sent(&fake, 0, vectors[i].preempted ? "USR1" : "TERM CONT");
-        CU_ASSERT_EQUAL(policy()->answer.fd, -1);
-        CU_ASSERT_EQUAL(policy()->call.keeper.pid, 0);
-        CU_ASSERT_EQUAL(policy()->tries, 1);
-        end();
-    }
-}
-
-/* The ranks have until five seconds before the end that Slurm states. */
-static void takes_the_end_that_slurm_states(void)
-{
-    start_in_job("echo \"JobId=12 JobName=t\n   JobState=RUNNING Reason=x\n"
-                 "   Requeue=1 Restarts=1\n   StartTime=1 EndTime=$(($(date "
-                 "+%s) + 1000)) D=x\n   PreemptTime=1800000000\"");
-    jr_preemption_ask(&fake.runner);
-    policy()->patience.at = 0;
-    uint64_t before = jr_clock_ns();
-    turn_until_settled();
-    uint64_t at = policy()->limit.at;
-    if (!fake.outcome.preempted) /* the machine was too slow */
-        CU_ASSERT_TRUE(jr_clock_ns() - before > 1000 * FAKE_MS)
-    else
-        CU_ASSERT_TRUE(at >= before + 900000 * FAKE_MS && at <= jr_clock_ns() + 995000 * FAKE_MS);
-    end();
-}
-
-/* Slurm may end scontrol with all the rest: it is asked again, five times in all. */
-static void asks_again_where_scontrol_was_killed(void)
-{
-    static const struct {
-        const char *script;
-        unsigned tries;
-        bool preempted;
-    } vectors[] = {
-        {"kill -9 $$", 5, false},
-        {"[ -e \"${0%/*}/once\" ] || { : > \"${0%/*}/once\"; kill -9 $$; "
-         "}\n" ANSWER("PENDING", "2", ""),
-         2, true},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start_in_job(vectors[i].script);
-        jr_preemption_ask(&fake.runner);
-        policy()->patience.at = 0;
-        uint64_t before = jr_clock_ns();
-        turn_until_settled();
-        if (policy()->tries != vectors[i].tries)
-            CU_ASSERT_TRUE(jr_clock_ns() - before > 1000 * FAKE_MS)
-        else
-            CU_ASSERT_EQUAL(fake.outcome.preempted, vectors[i].preempted);
-        end();
-    }
-}
 
 /* A question that is asked once more has all its tries again. */
 static void every_question_has_its_tries(void)
@@ -472,14 +375,12 @@ static void ends_with_the_run(void)
     CU_ASSERT_FALSE(jr_preemption_is_open(&fake.runner));
     CU_ASSERT_EQUAL(policy()->answer.fd, -1);
     CU_ASSERT_EQUAL(policy()->call.keeper.pid, 0);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 JR_UNIT_MAIN("preemption", CASE(knows_what_may_mean_one), CASE(waits_for_the_answer),
              CASE(warns_or_stops_the_ranks), CASE(limits_the_time),
              CASE(a_stopped_run_is_not_preempted), CASE(does_what_was_held_back),
              CASE(knows_which_deaths_end_the_run), CASE(shares_the_signal_as_of_when_it_came),
-             CASE(may_be_known_before), CASE(later_signals_stop_and_kill),
-             CASE(a_rank_may_die_of_it), CASE(rehearses_one), CASE(asks_scontrol),
-             CASE(takes_the_end_that_slurm_states), CASE(asks_again_where_scontrol_was_killed),
+             CASE(later_signals_stop_and_kill), CASE(a_rank_may_die_of_it), CASE(rehearses_one),
              CASE(every_question_has_its_tries), CASE(ends_with_the_run))

@@ -5,17 +5,16 @@
 #include "base/strv.h"
 #include "fake_runner.h"
 
-static struct fake_runner fake;
 static char *argv[] = {(char *)"true", NULL};
 static char *environment[] = {(char *)"PATH=/bin:/usr/bin", (char *)"KEPT=1", NULL};
 static char *drop[] = {(char *)"SECRET*", NULL};
 
 static void start(const char *text)
 {
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.plan.setup = (struct jr_plan_setup){.text = text, .env = environment, .drop = drop};
     fake.policy.timeouts.stop_grace_ms = 3600000;
-    fake_runner_starter(&fake, argv);
+    fake_runner_starter(argv);
     CU_ASSERT_EQUAL_FATAL(jr_policies_open(&fake.runner), 0);
     fake.runner.setup.done = false;
 }
@@ -38,13 +37,13 @@ static void end(void)
     jr_policies_close(&fake.runner);
     if (fake.runner.oom.log_fd > 0)
         (void)close(fake.runner.oom.log_fd);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 static void check_log(const char *expected)
 {
     char text[512];
-    JR_ASSERT_TEXT(fake_runner_read(&fake, "attempt_0/setup.log", text, sizeof text), expected);
+    JR_ASSERT_TEXT(fake_runner_read("attempt_0/setup.log", text, sizeof text), expected);
 }
 
 /* Without one ranks may start at once. */
@@ -54,7 +53,7 @@ static void no_setup_is_done(void)
     jr_setup_open(&fake.runner);
     CU_ASSERT_TRUE(fake.runner.setup.done);
     CU_ASSERT_EQUAL(fake.runner.setup.run.pid, 0);
-    fake_runner_check_events(&fake, "");
+    fake_runner_check_events("");
     end();
     start("exit 1"); /* nor where no rank is to be started here */
     fake.plan.count = 0;
@@ -146,49 +145,6 @@ static void a_failure_is_the_first_ranks(void)
     }
 }
 
-/* An unclosed quote ends with the text: nothing behind it is taken for it. */
-static void an_unclosed_quote_is_a_failure(void)
-{
-    static const char *const texts[] = {"echo 'x", "echo \"x", "if true", "("};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        start(texts[i]);
-        run();
-        CU_ASSERT_FALSE(fake.runner.setup.done);
-        CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_SETUP);
-        end();
-    }
-}
-
-/* It is a process like a rank's: events, a group of its own, and the stop. */
-static void is_stopped_like_a_rank(void)
-{
-    start("echo ready; exec sleep 1000");
-    jr_setup_open(&fake.runner);
-    CU_ASSERT_EQUAL(fake.runner.running, 1);
-    const struct jr_rank_run *process = &fake.runner.setup.run;
-    CU_ASSERT_TRUE(process->pid > 0);
-    CU_ASSERT_EQUAL(process->state, JR_LIFE_RUNNING);
-    CU_ASSERT_EQUAL(getpgid(process->pid), process->pid);
-    fake_runner_check_events(&fake, "setup_started; ");
-    jr_stop_begin(&fake.runner);
-    while (!is_over(&fake.runner))
-        (void)jr_loop_turn(&fake.runner.loop, false);
-    fake_runner_check_events(&fake, "stop signal=SIGTERM running=1; setup_ended signal=SIGTERM; ");
-    CU_ASSERT_EQUAL(fake.runner.setup.outcome.stopped_with, SIGTERM);
-    CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_NONE); /* no rank failed */
-    JR_ASSERT_TEXT(fake.outcome.start_text, "");
-    end();
-}
-
-static void its_end_is_an_event(void)
-{
-    start("exit 4");
-    run();
-    fake_runner_check_events(&fake, "setup_started; setup_ended code=4; start_failed "
-                                    "rank=10 stage=13 errno=0; ");
-    end();
-}
-
 /* Where it cannot begin at all, the stage says why. */
 static void may_not_begin(void)
 {
@@ -209,5 +165,4 @@ static void may_not_begin(void)
 
 JR_UNIT_MAIN("setup", CASE(no_setup_is_done), CASE(a_stopped_run_has_none), CASE(exports_variables),
              CASE(executes_the_text_as_it_stands), CASE(a_failure_is_the_first_ranks),
-             CASE(an_unclosed_quote_is_a_failure), CASE(is_stopped_like_a_rank),
-             CASE(its_end_is_an_event), CASE(may_not_begin))
+             CASE(may_not_begin))

@@ -7,26 +7,25 @@
 
 #define HOUR_NS (3600000 * FAKE_MS)
 
-static struct fake_runner fake;
 static int master, slave;
 
 static void start(bool live)
 {
     const struct winsize size = {.ws_col = 100, .ws_row = 24};
-    fake_runner_start(&fake);
+    fake_runner_start();
     CU_ASSERT_EQUAL_FATAL(openpty(&master, &slave, NULL, NULL, &size), 0);
     jr_console_writer_close(&fake.runner.console);
     jr_console_writer_open(&fake.runner.console, &fake.runner.loop, -1, slave);
     fake.options.live = live;
     fake.options.utf8 = false;
-    fake_runner_open(&fake, &jr_stop_policy);
-    fake_runner_open(&fake, &jr_progress_policy);
+    fake_runner_open(&jr_stop_policy);
+    fake_runner_open(&jr_progress_policy);
     fake.runner.running = 3;
 }
 
 static void end(void)
 {
-    fake_runner_end(&fake);
+    fake_runner_end();
     (void)close(master);
     (void)close(slave);
 }
@@ -99,37 +98,6 @@ static void says_what_goes_on(void)
     }
 }
 
-/* Once a second. */
-static void comes_once_a_second(void)
-{
-    uint64_t before = jr_clock_ns();
-    start(true);
-    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.progress.tick.at, before, 1000));
-    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.progress.started_ns, before, 0));
-    before = jr_clock_ns();
-    tick();
-    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.progress.tick.at, before, 1000));
-    end();
-}
-
-/* From the first step on it is the bar, until the ranks are being stopped. */
-static void becomes_the_bar(void)
-{
-    start(true);
-    struct jr_steps *job = &fake.outcome.progress->job;
-    job->any = true;
-    job->step = 30;
-    job->of = 60;
-    tick();
-    CU_ASSERT_PTR_NOT_NULL(strstr(shown(), "digits  step 30/60  50 %"));
-    fake.runner.stop.grace.at = jr_clock_ns() + HOUR_NS;
-    tick();
-    const char *text = shown();
-    CU_ASSERT_PTR_NULL(strstr(text, "step"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "jobrun: 3 running"));
-    end();
-}
-
 /* A stop is shown at once, where there is anything to stop. */
 static void hurries_at_a_stop(void)
 {
@@ -184,5 +152,4 @@ static void ends_with_the_run(void)
 }
 
 JR_UNIT_MAIN("status_line", CASE(without_a_terminal_there_is_none), CASE(says_what_goes_on),
-             CASE(comes_once_a_second), CASE(becomes_the_bar), CASE(hurries_at_a_stop),
-             CASE(pauses), CASE(ends_with_the_run))
+             CASE(hurries_at_a_stop), CASE(pauses), CASE(ends_with_the_run))

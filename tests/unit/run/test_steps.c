@@ -6,13 +6,11 @@
 
 #define HOUR_NS (3600000 * FAKE_MS)
 
-static struct fake_runner fake;
-
 /* Ranks 0 to 5, of which the steps of `ranks` count. */
 static void start(const char *ranks, bool link)
 {
     static char text[32];
-    fake_runner_start(&fake);
+    fake_runner_start();
     (void)snprintf(text, sizeof text, "%s", ranks);
     fake.policy.progress.from = JR_PROGRESS_FILE;
     fake.policy.progress.ranks = text;
@@ -24,16 +22,16 @@ static void start(const char *ranks, bool link)
         fake.planned[i].dir = "attempt_0/0";
     }
     if (link)
-        fake_runner_link(&fake);
-    fake_runner_open(&fake, &jr_stop_policy);
-    fake_runner_open(&fake, &jr_hang_policy);
+        fake_runner_link();
+    fake_runner_open(&jr_stop_policy);
+    fake_runner_open(&jr_hang_policy);
 }
 
 static void open_and_run(void)
 {
-    fake_runner_open(&fake, &jr_steps_policy);
+    fake_runner_open(&jr_steps_policy);
     for (uint32_t i = 0; i < FAKE_RANKS; i++) {
-        fake_runner_run(&fake, i);
+        fake_runner_run(i);
         jr_steps_policy.rank_started(&fake.ranks[i]);
     }
 }
@@ -44,7 +42,7 @@ static void end(void)
         if (fake.runner.steps.files != NULL)
             jr_steps_policy.rank_ended(&fake.ranks[i]);
     jr_steps_policy.close(&fake.runner);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 static void write_steps(uint32_t rank, const char *text, int flags)
@@ -93,9 +91,9 @@ static void reads_files_as_they_grow(void)
 static void reads_what_was_there_before(void)
 {
     start("0-5", false);
-    fake_runner_open(&fake, &jr_steps_policy);
+    fake_runner_open(&jr_steps_policy);
     write_steps(0, "{\"step\": 7}\n", O_APPEND);
-    fake_runner_run(&fake, 0);
+    fake_runner_run(0);
     jr_steps_policy.rank_started(&fake.ranks[0]);
     CU_ASSERT_EQUAL(step_of(0), 7);
     end();
@@ -202,43 +200,6 @@ static void other_names_are_nobodys(void)
     end();
 }
 
-/* What is no plain file is not read, and warned of once. */
-static void reads_plain_files_alone(void)
-{
-    static const struct {
-        mode_t type;
-        const char *text;
-    } vectors[] = {
-        {S_IFLNK, "rank 1 has a symbolic link in place of its progress file, which is not read"},
-        {S_IFIFO, "rank 1 has a FIFO in place of its progress file, which is not read"},
-        {S_IFDIR, "rank 1 has a folder in place of its progress file, which is not read"},
-        {S_IFSOCK, "rank 1 has no plain file in place of its progress file, which is not read"},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        const char *path = "attempt_0/progress/1.jsonl";
-        int fd = -1;
-        start("0-5", false);
-        open_and_run();
-        fd = fake.scratch.fd;
-        scratch_write(&fake.scratch, "elsewhere", "{\"step\": 5}\n");
-        if (vectors[i].type == S_IFLNK)
-            CU_ASSERT_EQUAL(symlinkat("../../elsewhere", fd, path), 0)
-        else if (vectors[i].type == S_IFDIR)
-            CU_ASSERT_EQUAL(mkdirat(fd, path, 0700), 0)
-        else
-            CU_ASSERT_EQUAL(mknodat(fd, path, vectors[i].type | 0600, 0), 0);
-        turn();
-        jr_steps_policy.rank_ended(&fake.ranks[1]);
-        CU_ASSERT_EQUAL(step_of(1), -1);
-        const struct jr_progress *progress = fake.outcome.progress;
-        CU_ASSERT_EQUAL_FATAL(progress->warnings_count, 1);
-        CU_ASSERT_EQUAL(progress->warnings[0].count, 1);
-        JR_ASSERT_TEXT(progress->warnings[0].text, vectors[i].text);
-        fake_runner_check_events(&fake, "progress_warning rank=1 problem=0; ");
-        end();
-    }
-}
-
 /* A rank that has ended is read for the last time, with a line that has no end; what is added then
  * is nobody's. */
 static void reads_for_the_last_time_at_the_end(void)
@@ -259,8 +220,8 @@ static void reads_for_the_last_time_at_the_end(void)
 static void reads_without_a_watch(void)
 {
     start("0-5", false);
-    fake_runner_open(&fake, &jr_steps_policy);
-    fake_runner_run(&fake, 0);
+    fake_runner_open(&jr_steps_policy);
+    fake_runner_run(0);
     fake.planned[0].dir = NULL; /* so there is no folder */
     jr_steps_policy.rank_started(&fake.ranks[0]);
     CU_ASSERT_EQUAL(fake.runner.steps.folder_fd, -1);
@@ -286,7 +247,7 @@ static void writes_once_a_second(void)
     CU_ASSERT_EQUAL(fake.runner.steps.flush.at, 77);
     fake.runner.steps.flush.due(&fake.runner);
     char text[512];
-    const char *file = fake_runner_read(&fake, "progress.json", text, sizeof text);
+    const char *file = fake_runner_read("progress.json", text, sizeof text);
     CU_ASSERT_PTR_NOT_NULL(strstr(file, "\"step\": 9"));
     end();
 }
@@ -328,30 +289,6 @@ static void counts_its_limits(void)
         CU_ASSERT_EQUAL(at == 0, vectors[i].after_ms == 0);
         if (at != 0)
             CU_ASSERT_TRUE(fake_runner_is_after(at, before, vectors[i].after_ms));
-        end();
-    }
-}
-
-/* Then the run hangs, for the reason that it is. */
-static void hangs_where_a_limit_is_met(void)
-{
-    for (int stepped = 0; stepped < 2; stepped++) {
-        start("0", false);
-        fake.policy.timeouts.first_step_ms = 5000;
-        fake.policy.timeouts.progress_ms = 7000;
-        open_and_run();
-        if (stepped) {
-            write_steps(0, "{\"step\": 8}\n", O_APPEND);
-            turn();
-            fake.outcome.progress->ranks[0].best_ns = 1;
-            fake.outcome.progress->job.best_ns = 1;
-        }
-        for (uint32_t i = 0; i < FAKE_RANKS; i++)
-            fake.outcomes[i].started_ns = 1;
-        fake.runner.steps.limit.due(&fake.runner);
-        CU_ASSERT_TRUE(jr_hang_has_begun(&fake.runner));
-        CU_ASSERT_EQUAL(fake.outcome.timed_out_by,
-                        stepped ? JR_TIMEOUT_PROGRESS : JR_TIMEOUT_FIRST_STEP);
         end();
     }
 }
@@ -399,7 +336,7 @@ static void a_node_tells_what_is_new(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(lines->data, "\"steps_of\": 2"));
     CU_ASSERT_PTR_NOT_NULL(strstr(lines->data, "\"warning_of\": 2"));
     char text[64];
-    JR_ASSERT_TEXT(fake_runner_read(&fake, "progress.json", text, sizeof text), "");
+    JR_ASSERT_TEXT(fake_runner_read("progress.json", text, sizeof text), "");
     end();
 }
 
@@ -436,8 +373,7 @@ static void ends_with_the_run(void)
 JR_UNIT_MAIN("steps", CASE(reads_files_as_they_grow), CASE(reads_what_was_there_before),
              CASE(watches_unannounced_files_later), CASE(reads_a_new_file_from_its_beginning),
              CASE(reads_the_files_that_count), CASE(watches_nothing_where_nothing_counts),
-             CASE(other_names_are_nobodys), CASE(reads_plain_files_alone),
-             CASE(reads_for_the_last_time_at_the_end), CASE(reads_without_a_watch),
-             CASE(writes_once_a_second), CASE(counts_its_limits), CASE(hangs_where_a_limit_is_met),
+             CASE(other_names_are_nobodys), CASE(reads_for_the_last_time_at_the_end),
+             CASE(reads_without_a_watch), CASE(writes_once_a_second), CASE(counts_its_limits),
              CASE(waits_for_the_last_rank), CASE(a_node_tells_what_is_new),
              CASE(no_time_passes_while_suspended), CASE(ends_with_the_run))

@@ -4,17 +4,15 @@
 
 #define HOUR_NS (3600000 * FAKE_MS)
 
-static struct fake_runner fake;
-
 static void start(uint32_t processes)
 {
-    fake_runner_start(&fake);
+    fake_runner_start();
     fake.policy.timeouts.stop_grace_ms = 30000;
-    fake_runner_open(&fake, &jr_exit_barrier_policy);
-    fake_runner_open(&fake, &jr_first_failure_policy);
-    fake_runner_open(&fake, &jr_stop_policy);
+    fake_runner_open(&jr_exit_barrier_policy);
+    fake_runner_open(&jr_first_failure_policy);
+    fake_runner_open(&jr_stop_policy);
     for (uint32_t i = 0; i < processes; i++)
-        fake_runner_spawn(&fake, i);
+        fake_runner_spawn(i);
 }
 
 /* timeouts.start and timeouts.run count from the beginning; 0 is none. The grace and the wait for
@@ -24,11 +22,11 @@ static void counts_the_limits(void)
     static const uint64_t limits[] = {0, 1, 90000};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
-            fake_runner_start(&fake);
+            fake_runner_start();
             fake.policy.timeouts.start_ms = limits[i];
             fake.policy.timeouts.run_ms = limits[k];
             uint64_t before = jr_clock_ns();
-            fake_runner_open(&fake, &jr_stop_policy);
+            fake_runner_open(&jr_stop_policy);
             const struct jr_stop *stop = &fake.runner.stop;
             if (limits[i] == 0)
                 CU_ASSERT_EQUAL(stop->start.at, 0)
@@ -42,7 +40,7 @@ static void counts_the_limits(void)
             CU_ASSERT_FALSE(stop->grace.pauses || stop->kill.pauses);
             CU_ASSERT_EQUAL(stop->grace.at, 0);
             CU_ASSERT_EQUAL(stop->kill.at, 0);
-            fake_runner_end(&fake);
+            fake_runner_end();
         }
 }
 
@@ -59,22 +57,22 @@ static void tells_the_ranks_to_end(void)
             fake.ranks[i].group = group;
         uint64_t before = jr_clock_ns();
         jr_stop_begin(&fake.runner);
-        fake_runner_check_sent(&fake, 0, "TERM CONT");
-        fake_runner_check_sent(&fake, 1, "TERM CONT");
-        fake_runner_check_sent(&fake, 2, "");
+        fake_runner_check_sent(0, "TERM CONT");
+        fake_runner_check_sent(1, "TERM CONT");
+        fake_runner_check_sent(2, "");
         CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
         CU_ASSERT_EQUAL(fake.outcomes[2].stopped_with, 0);
         CU_ASSERT_EQUAL(fake.ranks[0].state, JR_LIFE_STOPPING);
         CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
         CU_ASSERT_FALSE(jr_stop_is_forced(&fake.runner));
         CU_ASSERT_TRUE(fake_runner_is_after(jr_stop_kills_at(&fake.runner), before, 30000));
-        fake_runner_check_events(&fake, "stop signal=SIGTERM running=2; ");
+        fake_runner_check_events("stop signal=SIGTERM running=2; ");
         fake.runner.stop.grace.at = 77;
         jr_stop_begin(&fake.runner);
         CU_ASSERT_EQUAL(jr_stop_kills_at(&fake.runner), 77);
-        fake_runner_check_events(&fake, "");
-        fake_runner_check_sent(&fake, 0, "");
-        fake_runner_end(&fake);
+        fake_runner_check_events("");
+        fake_runner_check_sent(0, "");
+        fake_runner_end();
     }
 }
 
@@ -89,7 +87,7 @@ static void ends_the_limits(void)
     CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
     CU_ASSERT_EQUAL(fake.runner.first_failure.timer.at, 0);
     CU_ASSERT_TRUE(fake.runner.exit_barrier.open);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* Which ranks were on their way out by themselves is noted before the signal, which so is not taken
@@ -97,13 +95,13 @@ static void ends_the_limits(void)
 static void notes_who_ends_by_itself(void)
 {
     start(2);
-    fake_runner_kill(&fake, 1);
+    fake_runner_kill(1);
     jr_stop_begin(&fake.runner);
     CU_ASSERT_NOT_EQUAL(fake.outcomes[0].alive_ns, 0);
     CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
     CU_ASSERT_NOT_EQUAL(fake.outcomes[1].exiting_ns, 0);
     CU_ASSERT_EQUAL(fake.outcomes[1].stopped_with, 0);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* Where nothing runs, nothing is sent and nothing is said. */
@@ -112,11 +110,11 @@ static void says_nothing_where_nothing_runs(void)
     start(0);
     jr_stop_begin(&fake.runner);
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-    fake_runner_check_events(&fake, "");
+    fake_runner_check_events("");
     jr_stop_force(&fake.runner);
     CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
-    fake_runner_check_events(&fake, "");
-    fake_runner_end(&fake);
+    fake_runner_check_events("");
+    fake_runner_end();
 }
 
 /* After the grace SIGKILL, with ten seconds to die of it. Once. */
@@ -124,25 +122,25 @@ static void kills_after_the_grace(void)
 {
     start(2);
     jr_stop_begin(&fake.runner);
-    fake_runner_check_events(&fake, "stop signal=SIGTERM running=2; ");
-    fake_runner_check_sent(&fake, 0, "TERM CONT");
+    fake_runner_check_events("stop signal=SIGTERM running=2; ");
+    fake_runner_check_sent(0, "TERM CONT");
     uint64_t before = jr_clock_ns();
     fake.runner.stop.grace.due(&fake.runner);
-    fake_runner_check_sent(&fake, 0, "KILL");
+    fake_runner_check_sent(0, "KILL");
     CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
     CU_ASSERT_EQUAL(jr_stop_kills_at(&fake.runner), 0);
     CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.stop.kill.at, before, 10000));
     CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
     CU_ASSERT_TRUE(fake.outcomes[0].killed);
-    fake_runner_check_events(&fake, "kill running=2; ");
+    fake_runner_check_events("kill running=2; ");
     fake.runner.stop.kill.at = 5;
     jr_stop_force(&fake.runner);
     CU_ASSERT_EQUAL(fake.runner.stop.kill.at, 5);
-    fake_runner_check_events(&fake, "");
+    fake_runner_check_events("");
     CU_ASSERT_FALSE(jr_stop_has_given_up(&fake.runner));
     fake.runner.stop.kill.due(&fake.runner);
     CU_ASSERT_TRUE(jr_stop_has_given_up(&fake.runner));
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* It may be forced without having begun. */
@@ -151,14 +149,14 @@ static void kills_at_once(void)
     start(1);
     fake.runner.stop.run.at = HOUR_NS;
     jr_stop_force(&fake.runner);
-    fake_runner_check_sent(&fake, 0, "KILL");
+    fake_runner_check_sent(0, "KILL");
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
     CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGKILL);
     CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
     jr_stop_begin(&fake.runner);
     CU_ASSERT_EQUAL(jr_stop_kills_at(&fake.runner), 0);
-    fake_runner_check_events(&fake, "kill running=1; ");
-    fake_runner_end(&fake);
+    fake_runner_check_events("kill running=1; ");
+    fake_runner_end();
 }
 
 /* The first signal begins; the same within a tenth of a second is the same one; another one later
@@ -172,19 +170,19 @@ static void signals_begin_and_force(void)
     CU_ASSERT_TRUE(jr_stop_was_signalled(&fake.runner));
     CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.stop.signalled_ns, before, 0));
     CU_ASSERT_EQUAL(fake.outcome.stop_signal, SIGINT);
-    fake_runner_check_events(&fake, "signal signal=SIGINT; stop signal=SIGTERM running=1; ");
+    fake_runner_check_events("signal signal=SIGINT; stop signal=SIGTERM running=1; ");
     fake.runner.stop.signalled_ns = before = jr_clock_ns();
     jr_stop_signal(&fake.runner, SIGTERM, jr_clock_ns());
     if (jr_stop_is_forced(&fake.runner)) /* the machine was that slow */
         CU_ASSERT_TRUE(jr_clock_ns() - before >= 100 * FAKE_MS)
     else
-        fake_runner_check_events(&fake, "");
+        fake_runner_check_events("");
     fake.runner.stop.signalled_ns = 1;
     fake.runner.events.lines.len = 0;
     jr_stop_signal(&fake.runner, SIGTERM, jr_clock_ns());
     CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
     CU_ASSERT_EQUAL(fake.outcome.stop_signal, SIGINT);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* A tenth of a second, and no more. */
@@ -195,8 +193,8 @@ static void a_later_signal_is_another_one(void)
     fake.runner.stop.signalled_ns = jr_clock_ns() - 101 * FAKE_MS;
     jr_stop_signal(&fake.runner, SIGTERM, jr_clock_ns());
     CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
-    fake_runner_check_events(&fake, "signal signal=SIGTERM; kill running=1; ");
-    fake_runner_end(&fake);
+    fake_runner_check_events("signal signal=SIGTERM; kill running=1; ");
+    fake_runner_end();
 }
 
 /* A scheduler signals all at once: a rank that died of the same a moment before jobrun was sent it
@@ -205,20 +203,20 @@ static void shares_the_signal_with_who_died_of_it(void)
 {
     start(0);
     for (uint32_t i = 0; i < 4; i++)
-        fake_runner_run(&fake, i);
-    fake_runner_note_end(&fake, 0, JR_END_SIGNALED, SIGTERM);
-    fake_runner_note_end(&fake, 1, JR_END_SIGNALED, SIGSEGV);
-    fake_runner_note_end(&fake, 2, JR_END_SIGNALED, SIGTERM);
+        fake_runner_run(i);
+    fake_runner_note_end(0, JR_END_SIGNALED, SIGTERM);
+    fake_runner_note_end(1, JR_END_SIGNALED, SIGSEGV);
+    fake_runner_note_end(2, JR_END_SIGNALED, SIGTERM);
     fake.outcomes[2].ended_ns = 1;
     fake.runner.running = 0;
     jr_stop_signal(&fake.runner, SIGTERM, jr_clock_ns());
     CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
     CU_ASSERT_EQUAL(fake.outcomes[1].stopped_with, 0);
     CU_ASSERT_EQUAL(fake.outcomes[2].stopped_with, 0); /* long before */
-    fake_runner_note_end(&fake, 3, JR_END_SIGNALED, SIGTERM);
+    fake_runner_note_end(3, JR_END_SIGNALED, SIGTERM);
     jr_stop_policy.rank_ended(&fake.ranks[3]); /* before we could send it */
     CU_ASSERT_EQUAL(fake.outcomes[3].stopped_with, SIGTERM);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* The first timeout is the run's; each is an event. */
@@ -229,19 +227,9 @@ static void the_first_timeout_counts(void)
     CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_RUN);
     jr_stop_timed_out(&fake.runner, JR_TIMEOUT_SILENCE);
     CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_RUN);
-    fake_runner_check_events(&fake, "timeout timeout=2; timeout timeout=3; ");
+    fake_runner_check_events("timeout timeout=2; timeout timeout=3; ");
     CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-    fake_runner_end(&fake);
-}
-
-static void the_end_of_the_time_stops(void)
-{
-    start(1);
-    fake.runner.stop.run.due(&fake.runner);
-    CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_RUN);
-    fake_runner_check_events(&fake, "timeout timeout=2; stop signal=SIGTERM running=1; ");
-    fake_runner_check_sent(&fake, 0, "TERM CONT");
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 /* Where timeouts.start has passed: what did not come to an end in time, and that no further rank
@@ -262,7 +250,7 @@ static void a_late_start_names_what_was_late(void)
     static char *argv[] = {(char *)"python3", NULL};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(0);
-        fake_runner_open(&fake, &jr_steps_policy);
+        fake_runner_open(&jr_steps_policy);
         fake.runner.setup.done = vectors[i].set_up;
         fake.plan.helper.argv = vectors[i].helper ? argv : NULL;
         fake.runner.helper.ready = vectors[i].ready;
@@ -279,7 +267,7 @@ static void a_late_start_names_what_was_late(void)
         CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_NONE);
         CU_ASSERT_EQUAL(fake.runner.next, 2);
         CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-        fake_runner_end(&fake);
+        fake_runner_end();
     }
 }
 
@@ -309,16 +297,16 @@ static void an_end_stops_the_others_or_not(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(1);
-        fake_runner_run(&fake, 1);
+        fake_runner_run(1);
         fake.policy.on_failure = vectors[i].on_failure;
         fake.runner.hang.begun = vectors[i].hangs;
         fake.outcomes[1].warned_with = vectors[i].warned ? SIGUSR1 : 0;
-        fake_runner_note_end(&fake, 1, vectors[i].end, vectors[i].number);
+        fake_runner_note_end(1, vectors[i].end, vectors[i].number);
         jr_stop_policy.rank_ended(&fake.ranks[1]);
-        fake_runner_pass_hold(&fake);
+        fake_runner_pass_hold();
         CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), vectors[i].stops);
-        fake_runner_check_sent(&fake, 0, vectors[i].stops ? "TERM CONT" : "");
-        fake_runner_end(&fake);
+        fake_runner_check_sent(0, vectors[i].stops ? "TERM CONT" : "");
+        fake_runner_end();
     }
 }
 
@@ -339,9 +327,9 @@ static void waits_for_groups_that_were_told(void)
         fake.ranks[1].group = vectors[i].group;
         fake.outcomes[1].stopped_with = vectors[i].told ? SIGTERM : 0;
         CU_ASSERT_EQUAL(jr_stop_waits(&fake.runner), vectors[i].waits);
-        fake_runner_reap(&fake, 1);
+        fake_runner_reap(1);
         CU_ASSERT_FALSE(jr_stop_waits(&fake.runner));
-        fake_runner_end(&fake);
+        fake_runner_end();
     }
 }
 
@@ -355,9 +343,9 @@ static void waits_for_the_group_of_the_setup(void)
     CU_ASSERT_FALSE(jr_stop_waits(&fake.runner));
     fake.runner.setup.outcome.stopped_with = SIGTERM;
     CU_ASSERT_TRUE(jr_stop_waits(&fake.runner));
-    fake_runner_reap(&fake, 0);
+    fake_runner_reap(0);
     CU_ASSERT_FALSE(jr_stop_waits(&fake.runner));
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 static void all_have_started(void)
@@ -369,14 +357,13 @@ static void all_have_started(void)
     CU_ASSERT_EQUAL(fake.runner.stop.run.at, HOUR_NS);
     jr_stop_policy.close(&fake.runner);
     CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
-    fake_runner_end(&fake);
+    fake_runner_end();
 }
 
 JR_UNIT_MAIN("stop", CASE(counts_the_limits), CASE(tells_the_ranks_to_end), CASE(ends_the_limits),
              CASE(notes_who_ends_by_itself), CASE(says_nothing_where_nothing_runs),
              CASE(kills_after_the_grace), CASE(kills_at_once), CASE(signals_begin_and_force),
              CASE(a_later_signal_is_another_one), CASE(shares_the_signal_with_who_died_of_it),
-             CASE(the_first_timeout_counts), CASE(the_end_of_the_time_stops),
-             CASE(a_late_start_names_what_was_late), CASE(an_end_stops_the_others_or_not),
-             CASE(waits_for_groups_that_were_told), CASE(waits_for_the_group_of_the_setup),
-             CASE(all_have_started))
+             CASE(the_first_timeout_counts), CASE(a_late_start_names_what_was_late),
+             CASE(an_end_stops_the_others_or_not), CASE(waits_for_groups_that_were_told),
+             CASE(waits_for_the_group_of_the_setup), CASE(all_have_started))

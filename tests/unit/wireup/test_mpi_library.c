@@ -7,18 +7,16 @@
 #include <link.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "elf_file.h"
-#include "unit.h"
+#include "scratch.h"
 
-static char folder[] = "/tmp/mpi-library-XXXXXX";
-static char place[128];
+static struct scratch scratch; /* of all cases */
+static char place[128], cache[64];
 
 static const char *path_of(const char *name)
 {
-    (void)snprintf(place, sizeof place, "%s/%s", folder, name);
+    (void)snprintf(place, sizeof place, "%s/%s", scratch.dir, name);
     return place;
 }
 
@@ -42,8 +40,6 @@ static void check_library(const char *program, const char *library_path, const c
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_mpi_library found = {JR_MPI_KIND_OPENMPI, "?"};
-    char cache[128];
-    (void)snprintf(cache, sizeof cache, "%s/cache", folder);
     const struct jr_mpi_search search = {library_path, cache};
     CU_ASSERT_EQUAL(jr_mpi_library_find(&found, &arena, path_of(program), &search),
                     expected != NULL);
@@ -58,15 +54,16 @@ static void check_library(const char *program, const char *library_path, const c
 
 static void finds_none(void)
 {
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    scratch_start(&scratch);
+    (void)snprintf(cache, sizeof cache, "%s/cache", scratch.dir);
     check_library("missing", NULL, NULL);
     write_file("script", "#!/bin/sh\n", 10);
     check_library("script", NULL, NULL);
     write_elf("plain", "libc.so.6", "libnowhere.so", DT_NULL, NULL);
     check_library("plain", NULL, NULL);
-    write_elf("circle", "liba.so", NULL, DT_RUNPATH, folder);
-    write_elf("liba.so", "libb.so", NULL, DT_RUNPATH, folder);
-    write_elf("libb.so", "liba.so", "libb.so", DT_RUNPATH, folder);
+    write_elf("circle", "liba.so", NULL, DT_RUNPATH, scratch.dir);
+    write_elf("liba.so", "libb.so", NULL, DT_RUNPATH, scratch.dir);
+    write_elf("libb.so", "liba.so", "libb.so", DT_RUNPATH, scratch.dir);
     check_library("circle", NULL, NULL);
 }
 
@@ -181,7 +178,7 @@ static void finds_what_libraries_need(void)
     check_library("solver", NULL, NULL);
     check_library("solver", "/nowhere::relative", NULL);
     char paths[128];
-    (void)snprintf(paths, sizeof paths, "/nowhere:%s", folder);
+    (void)snprintf(paths, sizeof paths, "/nowhere:%s", scratch.dir);
     check_library("solver", paths, "libmpich.so.12");
     write_elf("solver", "libsolver.so", NULL, DT_RUNPATH, "/no:$ORIGIN");
     check_library("solver", NULL, "libmpich.so.12");
@@ -195,10 +192,10 @@ static void finds_what_libraries_need(void)
 static void leaves_the_c_library_out(void)
 {
     write_elf("libc.so.6", "libmpich.so.12", NULL, DT_NULL, NULL);
-    write_elf("usual", "libc.so.6", "libm.so.6", DT_RUNPATH, folder);
+    write_elf("usual", "libc.so.6", "libm.so.6", DT_RUNPATH, scratch.dir);
     check_library("usual", NULL, NULL);
     write_elf("libcc.so.1", "libmpich.so.12", NULL, DT_NULL, NULL);
-    write_elf("usual", "libc.so.6", "libcc.so.1", DT_RUNPATH, folder);
+    write_elf("usual", "libc.so.6", "libcc.so.1", DT_RUNPATH, scratch.dir);
     check_library("usual", NULL, "libmpich.so.12");
 }
 
@@ -208,19 +205,17 @@ static void looks_in_the_order_of_the_loader(void)
     CU_ASSERT_EQUAL(mkdir(path_of("other"), 0700), 0);
     write_elf("other/libsolver.so", "libmpi.so.40", NULL, DT_NULL, NULL);
     char other[128];
-    (void)snprintf(other, sizeof other, "%s/other", folder);
+    (void)snprintf(other, sizeof other, "%s/other", scratch.dir);
     write_elf("solver", "libsolver.so", NULL, DT_RPATH, "$ORIGIN");
     check_library("solver", other, "libmpich.so.12");
     write_elf("solver", "libsolver.so", NULL, DT_RUNPATH, "$ORIGIN");
     check_library("solver", other, "libmpi.so.40");
 }
 
-/* Where the library `name` lies, in the folder; NULL: nowhere. */
+/* Where the library `name` lies, in the scratch.dir; NULL: nowhere. */
 static void check_path(const char *name, const char *library_path, const char *expected)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    char cache[128];
-    (void)snprintf(cache, sizeof cache, "%s/cache", folder);
     const struct jr_mpi_search search = {library_path, cache};
     const char *path = jr_mpi_library_path(&arena, name, &search);
     if (expected == NULL)
@@ -240,33 +235,34 @@ static void looks_into_the_cache(void)
         uint32_t name, path, version;
         uint64_t hardware;
         char text[160];
-    } cache = {.magic = "glibc-ld.so.cache1.1", .count = 1};
-    size_t at = offsetof(__typeof__(cache), text);
-    cache.name = (uint32_t)at;
-    cache.path = (uint32_t)(at + strlen("libsolver.so") + 1);
-    (void)snprintf(cache.text, sizeof cache.text, "libsolver.so");
-    (void)snprintf(cache.text + strlen("libsolver.so") + 1, 128, "%s/other/libsolver.so", folder);
+    } entry = {.magic = "glibc-ld.so.cache1.1", .count = 1};
+    size_t at = offsetof(__typeof__(entry), text);
+    entry.name = (uint32_t)at;
+    entry.path = (uint32_t)(at + strlen("libsolver.so") + 1);
+    (void)snprintf(entry.text, sizeof entry.text, "libsolver.so");
+    (void)snprintf(entry.text + strlen("libsolver.so") + 1, 128, "%s/other/libsolver.so",
+                   scratch.dir);
     write_elf("solver", "libsolver.so", NULL, DT_NULL, NULL);
-    write_file("cache", &cache, sizeof cache);
+    write_file("cache", &entry, sizeof entry);
     check_library("solver", NULL, "libmpi.so.40");
     check_path("libsolver.so", NULL, "other/libsolver.so");
     check_path("libnowhere.so", NULL, NULL);
-    check_path("libnowhere.so", folder, NULL);
-    check_path("libsolver.so", folder, "libsolver.so");
-    cache.count = UINT32_MAX;
-    cache.path = UINT32_MAX;
-    write_file("cache", &cache, sizeof cache);
+    check_path("libnowhere.so", scratch.dir, NULL);
+    check_path("libsolver.so", scratch.dir, "libsolver.so");
+    entry.count = UINT32_MAX;
+    entry.path = UINT32_MAX;
+    write_file("cache", &entry, sizeof entry);
     check_library("solver", NULL, NULL);
     /* Cut off within an entry, wherever the memory for it ends. */
     for (size_t len = 1; len < 600; len++) {
         static char cut[600];
         memset(cut, 0x7f, sizeof cut);
-        memcpy(cut, &cache, offsetof(__typeof__(cache), flags));
+        memcpy(cut, &entry, offsetof(__typeof__(entry), flags));
         write_file("cache", cut, len);
         check_library("solver", NULL, NULL);
     }
-    cache.magic[0] = 'G';
-    write_file("cache", &cache, sizeof cache);
+    entry.magic[0] = 'G';
+    write_file("cache", &entry, sizeof entry);
     check_library("solver", NULL, NULL);
     write_file("cache", "glibc", 5);
     check_library("solver", NULL, NULL);
@@ -278,9 +274,7 @@ static void lists_what_is_there(void)
 {
     struct jr_mpi_library found[JR_MPI_KINDS];
     struct jr_arena arena = JR_ARENA_INIT;
-    char cache[128];
-    (void)snprintf(cache, sizeof cache, "%s/cache", folder);
-    struct jr_mpi_search search = {folder, cache};
+    struct jr_mpi_search search = {scratch.dir, cache};
     write_elf("libmpich.so.12", NULL, NULL, DT_NULL, NULL);
     write_elf("libmpi.so.12", NULL, NULL, DT_NULL, NULL);
     size_t count = jr_mpi_library_list(found, &arena, &search);
@@ -292,35 +286,11 @@ static void lists_what_is_there(void)
     CU_ASSERT_EQUAL(found[0].kind, JR_MPI_KIND_OPENMPI);
     CU_ASSERT_EQUAL(found[1].kind, JR_MPI_KIND_MPICH);
     jr_arena_release(&arena);
-}
-
-static void cleans_up(void)
-{
-    static const char *const names[] = {"script",
-                                        "plain",
-                                        "circle",
-                                        "liba.so",
-                                        "libb.so",
-                                        "mpich",
-                                        "open",
-                                        "libsolver.so",
-                                        "solver",
-                                        "cache",
-                                        "libmpich.so.12",
-                                        "libmpi.so.12",
-                                        "libmpi.so.20",
-                                        "usual",
-                                        "libc.so.6",
-                                        "libcc.so.1",
-                                        "other/libsolver.so"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        CU_ASSERT_EQUAL(unlink(path_of(names[i])), 0);
-    CU_ASSERT_EQUAL(rmdir(path_of("other")), 0);
-    CU_ASSERT_EQUAL(rmdir(folder), 0);
+    scratch_end(&scratch);
 }
 
 JR_UNIT_MAIN("mpi_library", CASE(finds_none), CASE(knows_names), CASE(reads_no_other_files),
              CASE(reads_no_broken_files), CASE(finds_what_the_program_names),
              CASE(finds_what_libraries_need), CASE(leaves_the_c_library_out),
              CASE(looks_in_the_order_of_the_loader), CASE(looks_into_the_cache),
-             CASE(lists_what_is_there), CASE(cleans_up))
+             CASE(lists_what_is_there))
