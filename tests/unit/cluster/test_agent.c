@@ -14,7 +14,6 @@
 #include "cluster/agent.h"
 #include "cluster/internal.h"
 #include "cluster/protocol.h"
-#include "cluster/survey.h"
 #include "generated/version.h"
 #include "spawn/run_options.h"
 #include "agent_peer.h"
@@ -27,8 +26,6 @@ enum { FLOOD = 3000, WIDE = 1000 };
 struct hooks {
     char what[64]; /* what the next run does */
     uint32_t port; /* the one offered last */
-    char code[64]; /* of the run, as far as it has come */
-    bool has_code; /* and it is whole */
 };
 
 static int fail(struct jr_error *err, enum jr_status status, const char *text)
@@ -51,47 +48,45 @@ static uint32_t hook_offer(void *data)
     return ++hooks->port;
 }
 
-static int hook_resolve(void *data, const struct jr_message *spec, struct jr_agent_answer *ret,
-                        struct jr_error *err)
-{
-    (void)data;
-    if (spec->inject != NULL)
-        return fail(err, JR_STATUS_USAGE, spec->inject);
-    ret->mpi = "pmi1";
-    ret->library = "libmpich.so.12";
-    jr_buf_printf(&ret->resources, "resources of %s\n", spec->spec);
-    return 0;
-}
-
-static int hook_join(void *data, const struct jr_message *spec, struct jr_error *err)
-{
-    (void)data;
-    if (strcmp(spec->run_id, "full") == 0)
-        return fail(err, JR_STATUS_LAUNCH, "no room here");
-    return strcmp(spec->run_id, "code") == 0 ? JR_AGENT_WANTS_CODE : 0;
-}
-
 static int hook_prepare(void *data, const struct jr_message *go, struct jr_error *err)
 {
     struct hooks *hooks = data;
     const char *what = go->run_id;
-    if (what == NULL)
-        return fail(err, JR_STATUS_LAUNCH, "nothing to do");
+    (void)err;
     (void)snprintf(hooks->what, sizeof hooks->what, "%s", what);
-    if (strncmp(what, "apart", 5) == 0)
-        return JR_AGENT_IS_APART;
-    return strncmp(what, "code", 4) == 0 && !hooks->has_code ? JR_AGENT_WANTS_CODE : 0;
+    return strcmp(what, "code") == 0 ? JR_AGENT_WANTS_CODE : 0;
 }
 
 static int hook_take_code(void *data, const struct jr_message *code, struct jr_error *err)
 {
-    struct hooks *hooks = data;
-    size_t len = strlen(hooks->code);
-    if (code->bytes != NULL && strcmp(code->bytes, "bad") == 0)
-        return fail(err, JR_STATUS_LAUNCH, "no such code");
-    (void)snprintf(hooks->code + len, sizeof hooks->code - len, "%s",
-                   code->bytes == NULL ? "" : code->bytes);
-    hooks->has_code = code->on && code->folder != NULL;
+    (void)data;
+    return code->bytes != NULL ? fail(err, JR_STATUS_LAUNCH, "no such code") : 0;
+}
+
+static int hook_begin_cell(void *data, const struct jr_message *cell,
+                           const struct jr_agent_cell_ends *ends, struct jr_error *err)
+{
+    (void)data;
+    (void)cell;
+    (void)ends;
+    return fail(err, JR_STATUS_UNRESOLVED, "not here");
+}
+
+static void hook_leave_cells(void *data)
+{
+    (void)data;
+}
+
+static bool hook_next_end(void *data, struct jr_agent_cell_end *ret)
+{
+    (void)data;
+    (void)ret;
+    return false;
+}
+
+static size_t hook_count_cells(void *data)
+{
+    (void)data;
     return 0;
 }
 
@@ -108,24 +103,6 @@ static void echo_orders(const struct jr_agent_ends *ends)
     while (read(ends->commands_fd, order, 1) == 1)
         put(ends->events_fd, order);
     put(ends->events_fd, "no more orders\n");
-}
-
-static void on_signal(int sig)
-{
-    (void)sig;
-}
-
-/* Say which signal comes, and end with the second. */
-static void echo_signals(const struct jr_agent_ends *ends)
-{
-    sigset_t set;
-    (void)sigfillset(&set);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    put(ends->events_fd, "ready\n");
-    for (int i = 0; i < 2; i++) {
-        int sig = sigwaitinfo(&set, NULL);
-        put(ends->events_fd, sig == SIGUSR1 ? "USR1\n" : sig == SIGTERM ? "TERM\n" : "?\n");
-    }
 }
 
 static int flooded[2]; /* a pipe: something stands there once all is written */
@@ -147,22 +124,6 @@ static void flood(void)
     put(flooded[1], "!");
 }
 
-/* One report alone, and the others at once. */
-static void write_reports(const struct jr_agent_ends *ends)
-{
-    static const struct jr_report reports[] = {
-        {JR_REPORT_ALL_RETURNED, 0},
-        {JR_REPORT_SILENT, 0},
-        {JR_REPORT_QUIET, UINT64_C(6000000000)},
-        {JR_REPORT_RELEASED, 0},
-        {JR_REPORT_TERMINATED, 0},
-        {JR_REPORT_INITIALIZED, 0},
-    };
-    const size_t size = sizeof reports[0], rest = sizeof reports - size;
-    CU_ASSERT_EQUAL(write(ends->reports_fd, reports, size), (ssize_t)size);
-    CU_ASSERT_EQUAL(write(ends->reports_fd, reports + 1, rest), (ssize_t)rest);
-}
-
 /* As many bytes as come, back again, up to the last one, which is an end. */
 static void echo_exchange(int fd)
 {
@@ -177,28 +138,6 @@ static void echo_exchange(int fd)
     } while (len > 0 && bytes[len - 1] != '.');
 }
 
-/* Another process of the run, which outlives the one that had the outcome, has one pipe and no
- * other, and says by it who its parent is then. */
-static void outlive(const struct jr_agent_ends *ends, bool reports)
-{
-    static const struct jr_report report = {JR_REPORT_SILENT, 0};
-    pid_t run = getpid(), agent = getppid();
-    int kept = reports ? ends->reports_fd : ends->events_fd, life[2];
-    char byte;
-    if (pipe2(life, O_CLOEXEC) != 0 || fork() != 0)
-        return;
-    for (int fd = 0; fd < 256; fd++)
-        if (fd != kept && fd != life[0])
-            (void)close(fd);
-    while (read(life[0], &byte, 1) > 0 || getppid() == run)
-        continue;
-    if (getppid() != agent)
-        _exit(1);
-    if (reports)
-        _exit(write(kept, &report, sizeof report) != sizeof report);
-    _exit(write(kept, "late event\n", 11) != 11);
-}
-
 static int hook_run(void *data, const struct jr_agent_ends *ends, struct jr_outcome *ret,
                     struct jr_error *err)
 {
@@ -208,31 +147,13 @@ static int hook_run(void *data, const struct jr_agent_ends *ends, struct jr_outc
     char byte;
     *ret = (struct jr_outcome){.count = 1, .ranks = ranks};
     ranks[0] = (struct jr_rank_outcome){.pid = 7, .end = JR_END_EXITED};
-    if (strcmp(what, "fail") == 0)
-        return fail(err, JR_STATUS_LAUNCH, "no more processes");
-    if (strcmp(what, "die") == 0)
-        (void)kill(getpid(), SIGKILL);
-    if (strncmp(what, "code", 4) == 0)
-        put(ends->events_fd, hooks->code);
+    (void)err;
     if (strstr(what, "orders") != NULL)
         echo_orders(ends);
-    if (strcmp(what, "signals") == 0)
-        echo_signals(ends);
     if (strcmp(what, "flood") == 0)
         flood();
-    if (strcmp(what, "say") == 0) {
-        put(STDOUT_FILENO, "to out\n");
-        put(STDERR_FILENO, "to err\n");
-        put(ends->events_fd, "an event\n");
-        put(ends->left_fd, "left there\n");
-        CU_ASSERT_EQUAL(read(STDIN_FILENO, &byte, 1), 0);
-    }
-    if (strcmp(what, "report") == 0)
-        write_reports(ends);
     if (strcmp(what, "exchange") == 0)
         echo_exchange(ends->exchange_fd);
-    if (strncmp(what, "late", 4) == 0)
-        outlive(ends, strcmp(what, "late report") == 0);
     if (strcmp(what, "lines") == 0) /* an order, a line */
         while (read(ends->commands_fd, &byte, 1) == 1) {
             put(STDOUT_FILENO, "a line\n");
@@ -243,19 +164,8 @@ static int hook_run(void *data, const struct jr_agent_ends *ends, struct jr_outc
 
 static bool hook_is_behind(void *data)
 {
-    const struct hooks *hooks = data;
-    return strncmp(hooks->what, "behind", 6) == 0;
-}
-
-static void hook_show(void *data)
-{
-    const struct hooks *hooks = data;
-    (void)signal(SIGUSR2, on_signal);
-    if (strcmp(hooks->what, "behind for ever") == 0) {
-        struct pollfd reader = {.fd = STDOUT_FILENO};
-        (void)poll(&reader, 1, 60000); /* until the agent reads no more */
-    }
-    put(STDOUT_FILENO, "late line\n");
+    (void)data;
+    return false;
 }
 
 /* Leave room for so many descriptors more as ROOM says, if it does. */
@@ -291,17 +201,19 @@ static _Noreturn void serve(int in, int out)
 {
     struct hooks hooks = {.port = 100};
     struct jr_error err = {0};
+    static const struct jr_agent_cell_hooks cells = {.begin = hook_begin_cell,
+                                                     .next_end = hook_next_end,
+                                                     .leave = hook_leave_cells,
+                                                     .count = hook_count_cells};
     const struct jr_agent_hooks calls = {
         .data = &hooks,
         .describe = hook_tell,
         .offer = hook_offer,
-        .resolve = hook_resolve,
-        .join = hook_join,
         .prepare = hook_prepare,
         .take_code = hook_take_code,
         .run = hook_run,
         .is_behind = hook_is_behind,
-        .show = hook_show,
+        .cells = &cells,
     };
     (void)dup2(in, STDIN_FILENO);
     (void)dup2(out, STDOUT_FILENO);
@@ -379,14 +291,6 @@ TEST(says_why_it_cannot)
     }
 }
 
-TEST(takes_the_spec_or_says_why_not)
-{
-    play("> {'t':'spec','spec':'demo'}\n< ready\n= resources resources of demo|\n"
-         "# mpi pmi1\n# library libmpich.so.12\n# obstacle -\n");
-    play("> {'t':'spec','inject':'too small'}\n< refuse\n= why too small\n= resources \n"
-         "# status 2\n");
-}
-
 /* Words that come in pieces, with strange ones among them; nothing runs. */
 TEST(passes_over_what_it_does_not_know)
 {
@@ -395,85 +299,21 @@ TEST(passes_over_what_it_does_not_know)
          "< heartbeat\n< heartbeat\n");
 }
 
-/* One attempt, and another. */
-TEST(carries_all_that_comes_from_a_run)
-{
-    struct peer peer;
-    start_peer_after(&peer, "");
-    await_word(&peer, "hello");
-    for (int i = 0; i < 2; i++) {
-        play_on(&peer, "go say\n< done\n= out to out|\n= err to err|\n= event an event|\n"
-                       "= left left there|\n# signal 0\n# behind false\n");
-        check_key(&peer, "port", i == 0 ? "102" : "103");
-        check_outcome(&peer);
-    }
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
-}
-
-TEST(tells_of_a_run_that_could_not_begin)
-{
-    play("go fail\n< done\n= outcome {\"error\": \"no more processes\"}\n"
-         "> {'t':'go'}\n< begun\n< refuse\n= why nothing to do\n");
-}
-
 #define CODE(more) "> {'t':'code'," more "}\n"
-
-/* It begins behind the last of its code, and hears then what it was told meanwhile. */
-TEST(waits_for_the_code_of_a_run)
-{
-    play(CODE("'b':'none is wanted'") "go code orders\n< want\n> {'t':'stop'}\n" CODE(
-        "'folder':'/a','b':'first '") CODE("'folder':'/a','b':'last\\n'")
-             CODE("'folder':'/a','on':true") "~ event |s|\n= event first last|ready|s|\n");
-}
-
-/* With the spec of a run that has begun before, it is ready only once it is in the run, with the
- * code. */
-TEST(enters_a_run_before_it_is_ready)
-{
-#define SPEC(id) "> {'t':'spec','spec':'demo','run_id':'" id "'}\n"
-    play(SPEC("r") "< ready\n= resources resources of demo|\n");
-    play(SPEC("full") "< refuse\n= why no room here\n");
-    play(SPEC("code") "< want\n" CODE("'folder':'/a','b':'all'")
-             CODE("'folder':'/a','on':true") "< ready\n= resources resources of demo|\ngo code "
-                                             "say\n< done\n");
-    play(SPEC("code") "< want\n" CODE("'b':'bad'") "< refuse\n= why no such code\n");
-}
-
-TEST(says_that_its_files_are_its_own)
-{
-    play("go apart\n< apart\n< done\n");
-}
 
 /* What was on its way begins nothing any more. */
 TEST(says_why_there_is_no_code)
 {
-#define LATER CODE("'folder':'/a','on':true") "go say\n< done\n"
-    play("go code\n< want\n" CODE("'b':'bad'") "< refuse\n= why no such code\n" LATER);
-    play("go code\n< want\n" CODE(
-        "'on':true") "< refuse\n"
-                     "= why the code of the run did not come whole\n" LATER);
+#define CODE(more)  "> {'t':'code'," more "}\n"
+#define LATER(more) "< refuse\n= why " more "\n" CODE("'folder':'/a','on':true") "go say\n< done\n"
+    play("go code\n< want\n" CODE("'b':'bad'") LATER("no such code"));
+    play("go code\n< want\n" CODE("'on':true") LATER("the code of the run did not come whole"));
 }
 
-/* Nobody waits for code that will not come. */
-TEST(ends_while_it_waits_for_code)
+TEST(says_why_it_refuses_a_cell)
 {
-    play("go code\n< want\n");
-}
-
-/* A run is over once all of its processes are, whoever of them writes last; the agent is the parent
- * of whoever is left. */
-TEST(waits_for_all_processes_of_a_run)
-{
-    play_run("go late event\n~ event late event|\n< done\n");
-    play_run("go late report\n< silent\n< done\n");
-}
-
-/* What the other nodes have to know is said in messages of its own, each once and before the run is
- * over, and is no event. */
-TEST(says_what_the_others_have_to_know)
-{
-    play("go report\n< all_returned\n< silent\n< quiet\n# for_ns 6000000000\n< released\n"
-         "< terminated\n< initialized\n< done\n= event \n");
+    play("> {'t':'serve'}\n> {'t':'cell','as':3,'cell':'7','spec':'x'}\n< cell_ended\n# cell 7\n"
+         "# status 4\n= note cell 7: not here|\n");
 }
 
 /* More than a socket holds, to MPI's process manager and back; without a run there is none. */
@@ -511,11 +351,6 @@ TEST(carries_the_exchange)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-TEST(tells_what_a_run_died_of)
-{
-    play("go die\n< done\n# signal 9\n= outcome \n");
-}
-
 /* A second `go` begins nothing. The input's end is the orders' end, and the outcome is still
  * told. */
 TEST(hands_orders_on)
@@ -544,17 +379,6 @@ TEST(hands_orders_on)
     play_run(script.data);
 }
 
-/* From the controller as a word, or from the cluster to the agent itself. Where nothing runs,
- * others are nothing to it, and these are its end. */
-TEST(hands_signals_on)
-{
-    play("go signals\n~ event ready|\n> {'t':'signal','signal':0}\n> {'t':'signal','signal':65}\n"
-         "> {'t':'signal','signal':-9}\n> {'t':'signal','signal':10}\n~ event |USR1|\n! 15\n"
-         "< done\n= event ready|USR1|TERM|\n# signal 0\n! 1\n> {'t':'heartbeat'}\n< heartbeat\n"
-         "! 15\n< \n");
-    play("! 2\n< \n");
-}
-
 /* The controller's console is full: lines wait where they are, and events do not. At the end of the
  * input all that there is comes. */
 TEST(keeps_lines_while_it_is_told_to)
@@ -564,21 +388,6 @@ TEST(keeps_lines_while_it_is_told_to)
                                    "< heartbeat\n= out \n" HOLD("false") "~ out a line|\n" HOLD(
                                        "true") "> {'t':'stop'}\n~ event wrote|wrote|\n.\n< done\n"
                                                "= out a line|a line|\n");
-}
-
-/* The next attempt does not wait for what an earlier one shows. */
-TEST(shows_what_is_left_behind_the_outcome)
-{
-    play_run("go behind\n< done\n# behind true\n< shown\n= out late line|\n");
-    play("go behind for ever\n< done\n# behind true\ngo say\n< done\n# behind false\n"
-         "= out to out|\n");
-}
-
-/* Nobody is there to show the rest to: the outcome is the last that comes. */
-TEST(shows_no_rest_after_its_input)
-{
-    play_run("go behind orders\n~ event ready|\n.\n~ event no more orders|\n< done\n"
-             "# behind false\n< \n");
 }
 
 /* However little is taken of it, the agent hears; and nothing is lost. */
@@ -603,21 +412,6 @@ TEST(waits_for_a_controller_that_does_not_read)
     (void)close(flooded[0]);
     (void)close(flooded[1]);
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
-}
-
-/* Nobody takes what it says: the ranks hear that their orders have ended. */
-TEST(ends_without_a_controller)
-{
-    struct peer peer;
-    start_peer_after(&peer, "");
-    play_on(&peer, "< hello\ngo orders\n~ event ready|\n");
-    (void)close(peer.from);
-    peer.from = -1;
-    play_on(&peer, "> {'t':'heartbeat'}\n");
-    int to = peer.to; /* which stays open: it is the output that is gone */
-    peer.to = -1;
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
-    (void)close(to);
 }
 
 /* The first line says who it is; what follows stays where it is. */
@@ -661,30 +455,6 @@ TEST(awaits_its_assignment)
     }
     (void)dup2(kept, STDIN_FILENO);
     (void)close(kept);
-}
-
-/* It listens where it is told to, greets who comes, and reaches itself. */
-TEST(answers_a_survey)
-{
-    struct peer peer;
-    char words[512];
-    struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
-    start_peer_after(&peer, "");
-    play_on(&peer, "< hello\n> {'t':'listen','port':29700,'token':'abc'}\n< listening\n");
-    uint32_t port = jr_json_get_u32(peer.word, "port");
-    CU_ASSERT_TRUE(port >= 29700);
-    CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, "abc", -1, &why), JR_REACH_OK);
-    CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, "abd", -1, &why), JR_REACH_ANOTHER);
-    (void)snprintf(
-        words, sizeof words,
-        "> {'t':'reach','host':'127.0.0.1','port':%u,'token':'abc'}\n< reached\n"
-        "# status %d\n> {'t':'listen','port':%u,'on':true,'token':'abc'}\n< listening\n"
-        "# port %u\n> {'t':'reach','host':'no.such.name.invalid','port':1,'token':'abc'}\n"
-        "< reached\n# status %d\n",
-        port, JR_REACH_OK, port, port, JR_REACH_UNKNOWN);
-    play_on(&peer, words); /* the listener before is closed */
-    CU_ASSERT_TRUE(peer.streams[JR_CHANNEL_WHY].len > 0);
-    CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
 int main(void)

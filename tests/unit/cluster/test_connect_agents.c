@@ -5,11 +5,10 @@
 #include <errno.h>
 
 #include "fake_controller.h"
-#include "generated/version.h"
+#include "store/outcome.h"
 
 static struct jr_link linked; /* as it was when it was left */
 static char notes[1024];
-static char command[] = "exec sleep 1000";
 
 static void take_note(void *data, const char *line)
 {
@@ -55,73 +54,6 @@ static void turn_to_the_end(void)
 {
     while (!fake.controller.ended)
         jr_controller_turn(&fake.controller);
-}
-
-/* What is sent is counted, byte by byte. */
-TEST(counts_what_it_sends)
-{
-    fake_start();
-    jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
-    uint64_t one = fake.controller.sent_bytes;
-    CU_ASSERT_TRUE(one > 0);
-    jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
-    CU_ASSERT_EQUAL(fake.controller.sent_bytes, 2 * one);
-    CU_ASSERT_EQUAL(fake.link.outbox.len, 0);
-    CU_ASSERT_EQUAL(fake.link.sent, 0);
-    CU_ASSERT_FALSE(fake.link.in_watched);
-    check_sent("stop stop");
-    fake_end();
-}
-
-/* What srun has no room for waits, in its order, and goes as soon as there is.
- */
-TEST(waits_for_room)
-{
-    static char spec[200000];
-    connect("exec cat > /dev/null");
-    memset(spec, 's', sizeof spec - 1);
-    int before = fake.controller.links[0].pid;
-    CU_ASSERT_EQUAL(kill(before, SIGSTOP), 0);
-    for (int i = 0; i < 30; i++)
-        jr_controller_send(&fake.controller,
-                           &(struct jr_message){.type = JR_TO_NODES_SPEC, .spec = spec});
-    jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
-    CU_ASSERT_TRUE(fake.controller.links[0].outbox.len > 0);
-    CU_ASSERT_TRUE(fake.controller.links[0].in_watched);
-    CU_ASSERT_TRUE(fake.controller.links[0].sent < fake.controller.links[0].outbox.len);
-    CU_ASSERT_TRUE(fake.controller.sent_bytes > 5999000);
-    CU_ASSERT_EQUAL(kill(before, SIGCONT), 0);
-    while (fake.controller.links[0].outbox.len > 0)
-        jr_controller_turn(&fake.controller);
-    CU_ASSERT_FALSE(fake.controller.links[0].in_watched);
-    CU_ASSERT_EQUAL(fake.controller.links[0].sent, 0);
-    leave();
-}
-
-/* Where nobody reads any more, nothing waits. */
-TEST(nothing_waits_for_nobody)
-{
-    fake_start();
-    (void)close(fake.sent);
-    fake.sent = -1;
-    jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
-    CU_ASSERT_EQUAL(fake.link.outbox.len, 0);
-    CU_ASSERT_EQUAL(fake.link.sent, 0);
-    fake_end();
-}
-
-/* The end of the input is seen by the agents; a second time is none. */
-TEST(closes_its_input)
-{
-    char byte;
-    fake_start();
-    jr_controller_close_input(&fake.controller);
-    CU_ASSERT_EQUAL(fake.link.in.fd, -1);
-    CU_ASSERT_EQUAL(read(fake.sent, &byte, 1), 0);
-    jr_controller_close_input(&fake.controller);
-    jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
-    CU_ASSERT_EQUAL(fake.link.in.fd, -1);
-    fake_end();
 }
 
 /* Without memory for a message, none that follows it may be sent, and the run is to end: by the
@@ -213,29 +145,6 @@ TEST(a_line_without_an_end_is_taken)
     leave();
 }
 
-/* Who does not leave when the input ends is told to; where an agent had answered, it is waited
- * for. */
-TEST(an_srun_without_agents_is_ended)
-{
-    connect(command);
-    CU_ASSERT_TRUE(fake.controller.links[0].pid > 0);
-    for (uint32_t i = 0; i < FAKE_NODES; i++)
-        fake.nodes[i].state = JR_NODE_UNKNOWN;
-    leave();
-    CU_ASSERT_EQUAL(WTERMSIG(linked.status), SIGTERM);
-    JR_ASSERT_TEXT(notes, "");
-}
-
-/* One with agents ends with its input, and is not told to. */
-TEST(an_srun_with_agents_is_waited_for)
-{
-    connect("trap 'exit 9' TERM; cat > /dev/null; exit 3");
-    leave();
-    CU_ASSERT_EQUAL(linked.status, 3 << 8);
-    CU_ASSERT_EQUAL(linked.pid, 0);
-    JR_ASSERT_TEXT(notes, "");
-}
-
 /* What srun says while a run goes on is shown among its output, whole and escaped; what it says of
  * its own end is nobody's. */
 TEST(what_srun_says_is_shown)
@@ -290,64 +199,6 @@ TEST(an_srun_that_hangs_is_killed)
     CU_ASSERT_EQUAL(WTERMSIG(linked.status), SIGKILL);
 }
 
-/* A program for each node: every one is told who its agent is, all hear all else, and the end of
- * one is the end of its node alone. */
-static int start_reader(struct jr_carrier *ret, const struct jr_controller_options *options,
-                        uint32_t node, struct jr_error *err)
-{
-    static char shell[] = "/bin/sh", option[] = "-c";
-    static char ends[] = "read line; echo \"gone: $line\" >&2; exit 5";
-    static char stays[] = "exec cat > /dev/null";
-    char *const argv[] = {shell, option, node == 1 ? ends : stays, NULL};
-    (void)options;
-    (void)err;
-    return jr_carrier_start(ret, argv, (char *const[]){NULL}, false) == 0 ? 0 : -1;
-}
-
-static void add_reader_advice(struct jr_buf *out, const char *line, const char *host,
-                              const struct jr_ssh *ssh)
-{
-    (void)ssh;
-    jr_buf_printf(out, "%zu, see %s", strlen(line), host);
-}
-
-TEST(each_node_has_its_own)
-{
-    static const struct jr_transport each = {.program = "reader",
-                                             .each = true,
-                                             .piece = 7,
-                                             .start = start_reader,
-                                             .add_advice = add_reader_advice,
-                                             .hang_hint = "look"};
-    static char n0[] = "n0", n1[] = "n1", n2[] = "n2";
-    static char *hosts[] = {n0, n1, n2};
-    fake_start();
-    jr_link_close(&fake.link);
-    fake.controller.transport = &each;
-    fake.controller.options.hosts = hosts;
-    fake.controller.bytes = malloc(JR_CONTROLLER_PIECE);
-    fake.controller.run = NULL;
-    for (uint32_t i = 0; i < FAKE_NODES; i++)
-        fake.nodes[i].state = i == 1 ? JR_NODE_UNKNOWN : JR_NODE_KNOWN;
-    CU_ASSERT_EQUAL_FATAL(jr_controller_connect(&fake.controller, &fake.err), 0);
-    CU_ASSERT_EQUAL(fake.controller.links_count, FAKE_NODES);
-    while (!fake.controller.agent_exited)
-        jr_controller_turn(&fake.controller);
-    CU_ASSERT_EQUAL(fake.controller.exited_node, 1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(fake.controller.exited_why,
-                                  "gone: {\"t\": \"assign\", \"host\": \"n1\", \"as\": 1"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(fake.controller.exited_why, ", see n1"));
-    CU_ASSERT_FALSE(fake.controller.ended);
-    jr_loop_timer(&fake.controller.loop, &fake.controller.deadline);
-    jr_controller_disconnect(&fake.controller);
-    CU_ASSERT_TRUE(fake.controller.ended);
-    CU_ASSERT_EQUAL(WEXITSTATUS(fake.controller.links[0].status), 0);
-    CU_ASSERT_EQUAL(WEXITSTATUS(fake.controller.links[1].status), 5);
-    free(fake.controller.links);
-    free(fake.controller.bytes);
-    fake_end();
-}
-
 /* Node 1 speaks for the others, node 2 for itself. */
 static int start_liar(struct jr_carrier *ret, const struct jr_controller_options *options,
                       uint32_t node, struct jr_error *err)
@@ -391,4 +242,29 @@ TEST(a_node_speaks_for_itself)
     free(fake.controller.links);
     free(fake.controller.bytes);
     fake_end();
+}
+
+/* An agent that was ready, and ended while others were waited for, is awaited no more; and what the
+ * attempt before has left to show is told of. */
+TEST(a_run_begins_without_a_node)
+{
+    struct jr_outcome outcome = {0};
+    connect("exec cat > /dev/null");
+    all_in(JR_NODE_READY);
+    fake.nodes[1].loss = strdup("gone");
+    fake.nodes[0].behind = true;
+    fake.options.out_fd = openat(fake.scratch.fd, "out", O_RDWR | O_CREAT, 0600);
+    fake.options.err_fd = openat(fake.scratch.fd, "err", O_RDWR | O_CREAT, 0600);
+    fake.folder.dir_mode = 0700;
+    CU_ASSERT_EQUAL_FATAL(
+        jr_controller_run(&fake.controller, &outcome, &fake.plan, &fake.options, 2, &fake.err), 0);
+    JR_ASSERT_TEXT(outcome.lost_text, "gone");
+    CU_ASSERT_EQUAL(outcome.ranks[2].end, JR_END_LOST);
+    CU_ASSERT_EQUAL(outcome.ranks[3].end, JR_END_LOST);
+    CU_ASSERT_FALSE(fake.nodes[0].behind);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake_read("err"), "had not shown all of attempt 1 when"));
+    (void)close(fake.options.out_fd);
+    (void)close(fake.options.err_fd);
+    jr_outcome_release(&outcome);
+    leave();
 }

@@ -66,47 +66,6 @@ static void end(void)
     fake_end();
 }
 
-/* Read what was sent last. */
-static json_t *read_sent(void)
-{
-    static char bytes[4096];
-    ssize_t len = read(fake.sent, bytes, sizeof bytes - 1);
-    bytes[len < 0 ? 0 : len] = '\0';
-    return jr_json_parse(bytes, strlen(bytes), NULL);
-}
-
-TEST(says_what_to_run_and_where)
-{
-    const struct jr_controller_cell cell = {.node = 2,
-                                            .spec = "version: 1\n",
-                                            .folder = "/jobs",
-                                            .cell = "7",
-                                            .sweep = "s",
-                                            .cells = "/runs/s/cells",
-                                            .device = "cuda",
-                                            .devices = "0,2",
-                                            .limit_ms = 5,
-                                            .console = "color"};
-    struct jr_message message;
-    start();
-    jr_controller_begin_cell(&fake.controller, &cell);
-    json_t *sent = read_sent();
-    CU_ASSERT_TRUE_FATAL(jr_message_of_controller(&message, sent));
-    CU_ASSERT_EQUAL(message.type, JR_TO_NODES_CELL);
-    CU_ASSERT_EQUAL(message.as, 2);
-    CU_ASSERT_EQUAL(message.limit_ms, 5);
-    JR_ASSERT_TEXT(message.spec, "version: 1\n");
-    JR_ASSERT_TEXT(message.folder, "/jobs");
-    JR_ASSERT_TEXT(message.cells, "/runs/s/cells");
-    JR_ASSERT_TEXT(message.device, "cuda");
-    JR_ASSERT_TEXT(message.devices, "0,2");
-    JR_ASSERT_TEXT(message.console, "color");
-    CU_ASSERT_PTR_NULL(message.cores);
-    CU_ASSERT_PTR_NULL(message.name);
-    json_decref(sent);
-    end();
-}
-
 TEST(hands_on_ends_and_lines)
 {
     start();
@@ -126,78 +85,6 @@ TEST(hands_on_ends_and_lines)
     hear(2, "terminated", "");
     check_seen("ceased2 ");
     end();
-}
-
-TEST(passes_signals_on)
-{
-    start();
-    jr_controller_signal_cells(&fake.controller, SIGUSR1, false);
-    jr_controller_signal_cells(&fake.controller, SIGTERM, true);
-    check_sent("signal signal");
-    end();
-}
-
-TEST(stops_one_cell)
-{
-    struct jr_message message;
-    start();
-    CU_ASSERT_TRUE(jr_controller_stop_cell(&fake.controller, 1, "7"));
-    json_t *sent = read_sent();
-    CU_ASSERT_TRUE_FATAL(jr_message_of_controller(&message, sent));
-    CU_ASSERT_EQUAL(message.type, JR_TO_NODES_SIGNAL);
-    CU_ASSERT_EQUAL(message.signal, SIGTERM);
-    JR_ASSERT_TEXT(message.cell, "7");
-    json_decref(sent);
-    fake.nodes[1].state = JR_NODE_LOST;
-    CU_ASSERT_FALSE(jr_controller_stop_cell(&fake.controller, 1, "7"));
-    CU_ASSERT_FALSE(jr_controller_stop_cell(&fake.controller, 0, "6"));
-    check_sent("");
-    end();
-}
-
-static void see_note(void *data, const char *line)
-{
-    (void)data;
-    jr_buf_printf(&seen, "noted(%.58s) ", line);
-}
-
-/* What is to be stopped answers, or is told of, and then is given up. */
-TEST(gives_up_nodes_that_do_not_answer)
-{
-    for (int again = 0; again < 2; again++) {
-        uint64_t before = jr_clock_ns();
-        start();
-        struct jr_controller *controller = &fake.controller;
-        controller->options.note = see_note;
-        for (uint32_t i = 0; i < FAKE_NODES; i++)
-            fake.nodes[i].heard_ns = 0;
-        jr_heartbeat_demand(controller, again != 0);
-        check_sent("heartbeat");
-        CU_ASSERT_TRUE(is_after(controller->demand.at, before, again ? 3000 : 2000));
-        CU_ASSERT_EQUAL(jr_controller_due(controller), controller->demand.at);
-        jr_heartbeat_received(controller, 0);
-        if (again == 0)
-            jr_heartbeat_demand_due(controller);
-        check_seen(again ? ""
-                         : "noted(waiting for node 1 (n1), node 2 (n2), "
-                           "which do not answer,) ");
-        CU_ASSERT_EQUAL(controller->demand.at, controller->demand_end_ns);
-        controller->demanded_ns -= again ? JR_HEARTBEAT_AGAIN_NS : JR_HEARTBEAT_STOP_NS;
-        controller->demand_end_ns = jr_clock_ns();
-        jr_heartbeat_demand_due(controller);
-        CU_ASSERT_EQUAL(fake.nodes[0].state, JR_NODE_SERVING);
-        CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_LOST);
-        CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_LOST);
-        JR_ASSERT_TEXT(fake.nodes[2].loss, again ? "it was told to stop, and has not answered "
-                                                   "within 3.0 s"
-                                                 : "it was told to stop, and has not answered "
-                                                   "within 40.0 s");
-        CU_ASSERT_EQUAL(controller->demand.at, 0);
-        CU_ASSERT_TRUE(controller->forsaken);
-        jr_heartbeat_demand(controller, true); /* srun may take nothing more */
-        check_sent("");
-        end();
-    }
 }
 
 /* srun would end all others at the next message. */
@@ -232,25 +119,6 @@ TEST(loses_all_nodes_with_their_program)
                "lost2(srun ended with exit code 1) ");
     CU_ASSERT_EQUAL(jr_controller_children(&fake.controller, &child), 0);
     CU_ASSERT_FALSE(jr_controller_reap(&fake.controller, 0, 0));
-    end();
-}
-
-/* Each that is silent, and without a question. */
-TEST(loses_nodes_that_are_silent)
-{
-    uint64_t before = jr_clock_ns();
-    start();
-    CU_ASSERT_TRUE(
-        is_after(jr_controller_due(&fake.controller), before, JR_HEARTBEAT_NS / FAKE_MS));
-    for (unsigned i = 0; i < JR_HEARTBEAT_MISSES; i++) {
-        jr_heartbeat_received(&fake.controller, 1);
-        jr_heartbeat_due(&fake.controller);
-    }
-    CU_ASSERT_EQUAL(fake.nodes[0].state, JR_NODE_LOST);
-    CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_SERVING);
-    CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_LOST);
-    CU_ASSERT_NOT_EQUAL(jr_controller_due(&fake.controller), 0);
-    check_sent("");
     end();
 }
 

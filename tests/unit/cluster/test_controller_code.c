@@ -111,34 +111,6 @@ static void take_lines(struct bench *bench, uint32_t node)
     bench->rest = rest;
 }
 
-/* Each that wants it gets all of it, and no other one anything; it is opened once. */
-TEST(goes_to_each_node_that_wants_it)
-{
-    struct bench bench;
-    begin(&bench);
-    for (uint32_t node = FAKE_NODES - 1; node > 0; node--) {
-        jr_buf_clear(&bench.bytes);
-        bench.whole = false;
-        jr_controller_send_code(&fake.controller, node);
-        for (int turns = 0; turns < 1000 && !bench.whole; turns++) {
-            (void)jr_loop_turn(&fake.controller.loop, true);
-            take_lines(&bench, node);
-        }
-        CU_ASSERT_TRUE(bench.whole);
-        CU_ASSERT_EQUAL_FATAL(bench.bytes.len, CODE);
-        CU_ASSERT_EQUAL(memcmp(bench.bytes.data, bench.code.data, CODE), 0);
-        (void)jr_loop_turn(&fake.controller.loop, true);
-        take_lines(&bench, node); /* and nothing comes behind it */
-        take_lines(&bench, 0);
-        CU_ASSERT_EQUAL(bench.bytes.len, CODE);
-    }
-    CU_ASSERT_EQUAL(bench.opened, 1);
-    CU_ASSERT_EQUAL(fake.run.result, 0);
-    int fd = fake.controller.code.fd;
-    end(&bench);
-    CU_ASSERT_EQUAL(fcntl(fd, F_GETFD), -1);
-}
-
 #define BENCH(name)                                                                                \
     struct bench name RELEASE(end);                                                                \
     begin(&name)
@@ -184,28 +156,6 @@ TEST(a_run_ends_where_it_cannot_be_read)
     take_lines(&bench, 2);
     CU_ASSERT_EQUAL(bench.bytes.len, 0);
     CU_ASSERT_FALSE(bench.whole);
-}
-
-/* Before an attempt, of a node that is to be ready for it: the wait goes on as long as something is
- * on its way, and what cannot be had refuses the node. */
-TEST(a_node_gets_it_before_the_run)
-{
-    BENCH(bench);
-    fake.controller.run = NULL;
-    jr_controller_send_code(&fake.controller, 1);
-    for (int turns = 0; turns < 1000 && !bench.whole; turns++) {
-        (void)jr_loop_turn(&fake.controller.loop, true);
-        take_lines(&bench, 1);
-    }
-    CU_ASSERT_EQUAL(bench.bytes.len, CODE);
-    CU_ASSERT_TRUE(fake.controller.deadline.at > 0);
-    CU_ASSERT_FALSE(fake.controller.refused);
-    jr_controller_code_close(&fake.controller);
-    bench.error = ENOSPC;
-    jr_controller_send_code(&fake.controller, 2);
-    CU_ASSERT_TRUE(fake.controller.refused);
-    CU_ASSERT_EQUAL(fake.controller.refused_node, 2);
-    JR_ASSERT_TEXT(fake.controller.refusal.text, "node 2 (n2): code.tar: No space left on device");
 }
 
 /* A node that wants it while all are let go of. */

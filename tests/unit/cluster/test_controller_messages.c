@@ -25,91 +25,6 @@ TEST(passes_over_what_is_nobodys)
     }
 }
 
-/* Any line is a sign of life of its node. */
-TEST(a_line_is_a_sign_of_life)
-{
-    fake_start();
-    for (uint32_t i = 0; i < FAKE_NODES; i++)
-        fake.nodes[i].silent = 3;
-    uint64_t before = jr_clock_ns();
-    hear(1, "heartbeat", "");
-    CU_ASSERT_EQUAL(fake.nodes[0].silent, 3);
-    CU_ASSERT_EQUAL(fake.nodes[1].silent, 0);
-    CU_ASSERT_TRUE(is_after(fake.nodes[1].heard_ns, before, 0));
-    CU_ASSERT_EQUAL(fake.nodes[2].silent, 3);
-    fake_end();
-}
-
-/* What a node makes of an MPI program, and where it makes no world, why. */
-TEST(a_node_says_what_its_world_is)
-{
-    fake_start();
-    all_in(JR_NODE_KNOWN);
-    hear(1, "ready", "'mpi': 'pmix', 'library': 'libmpi.so.40'");
-    hear(2, "ready", "'library': 'libmpi.so.40', 'obstacle': 'no server'");
-    JR_ASSERT_TEXT(fake.nodes[1].mpi, "pmix");
-    JR_ASSERT_TEXT(fake.nodes[1].library, "libmpi.so.40");
-    CU_ASSERT_PTR_NULL(fake.nodes[1].obstacle);
-    CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_READY);
-    CU_ASSERT_PTR_NULL(fake.nodes[2].mpi);
-    JR_ASSERT_TEXT(fake.nodes[2].obstacle, "no server");
-    CU_ASSERT_PTR_NULL(fake.nodes[0].library);
-    fake_end();
-}
-
-/* Who a node is: its name, its port, and its clock. */
-TEST(a_node_says_who_it_is)
-{
-    char line[256];
-    fake_start();
-    fake.nodes[1].state = JR_NODE_UNKNOWN;
-    (void)snprintf(line, sizeof line,
-                   "{\"n\": 1, \"t\": \"hello\", \"version\": \"%s\", \"host\": \"gpu07\", "
-                   "\"port\": 4001, \"wall\": %llu, \"at\": 5}",
-                   JR_VERSION, (unsigned long long)(jr_clock_wall_ns() + HOUR_NS));
-    receive(line);
-    CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_KNOWN);
-    JR_ASSERT_TEXT(fake.nodes[1].host, "gpu07");
-    CU_ASSERT_EQUAL(fake.nodes[1].port, 4001);
-    CU_ASSERT_TRUE(fake.nodes[1].clock_offset_ns > (int64_t)HOUR_NS / 2);
-    CU_ASSERT_TRUE(fake.nodes[1].clock_offset_ns <= (int64_t)HOUR_NS);
-    CU_ASSERT_FALSE(fake.controller.refused);
-    struct jr_controller_node node = jr_controller_node(&fake.controller, 1);
-    JR_ASSERT_TEXT(node.host, "gpu07");
-    CU_ASSERT_EQUAL(node.port, 4001);
-    JR_ASSERT_TEXT(node.facts, "");
-    CU_ASSERT_EQUAL(node.facts_len, 0);
-    fake_end();
-}
-
-/* Another version is refused, and the first refusal counts. */
-TEST(another_version_is_refused)
-{
-    static const struct {
-        const char *version, *said;
-    } vectors[] = {{"\"0.0.1\"", "0.0.1"}, {"null", "unknown"}, {"7", "unknown"}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        char line[256], text[256];
-        fake_start();
-        all_in(JR_NODE_UNKNOWN);
-        (void)snprintf(line, sizeof line,
-                       "{\"n\": 2, \"t\": \"hello\", \"version\": %s, \"at\": 5}",
-                       vectors[i].version);
-        receive(line);
-        CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_REFUSED);
-        CU_ASSERT_TRUE(fake.controller.refused);
-        CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_LAUNCH);
-        (void)snprintf(text, sizeof text,
-                       "node 2 (n2): jobrun is of version %s there, and %s "
-                       "here; all nodes need the same",
-                       vectors[i].said, JR_VERSION);
-        JR_ASSERT_TEXT(fake.controller.refusal.text, text);
-        hear(1, "hello", "");
-        JR_ASSERT_TEXT(fake.controller.refusal.text, text);
-        fake_end();
-    }
-}
-
 /* A node that cannot take part says with which status, and why. */
 TEST(a_refusal_has_a_status_and_a_reason)
 {
@@ -143,77 +58,6 @@ TEST(a_refusal_has_a_status_and_a_reason)
     }
 }
 
-static void keep_note(void *data, const char *line)
-{
-    jr_buf_str(data, line);
-}
-
-/* A spare that cannot take part is left out, by its name and its reason; the run goes on. */
-TEST(a_spare_that_refuses_is_left_out)
-{
-    static const struct {
-        const char *host, *why, *note, *loss;
-    } vectors[] = {
-        {"n2", "no GPU", "the spare n2 is left out: no GPU", "no GPU"},
-        {"n2", "", "the spare n2 is left out: it does not say why", "it does not say why"},
-        {NULL, "no GPU", "the spare host is left out: no GPU", "no GPU"},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf note JR_BUF_CLEANUP = JR_BUF_INIT;
-        fake_start();
-        all_in(JR_NODE_KNOWN);
-        fake.controller.options.nodes = 2;
-        fake.controller.options.spares = 1;
-        fake.controller.options.note = keep_note;
-        fake.controller.options.data = &note;
-        if (vectors[i].host == NULL) {
-            free(fake.nodes[2].host);
-            fake.nodes[2].host = NULL;
-        }
-        struct jr_link links[FAKE_NODES];
-        for (uint32_t k = 0; k < FAKE_NODES; k++)
-            jr_link_init(&links[k], &fake.controller, k);
-        fake.controller.links = links;
-        jr_buf_str(&fake.nodes[2].streams[JR_CHANNEL_WHY], vectors[i].why);
-        hear(2, "refuse", "'status': 4");
-        JR_ASSERT_TEXT(note.data == NULL ? "" : note.data, vectors[i].note);
-        JR_ASSERT_TEXT(fake.nodes[2].loss, vectors[i].loss);
-        CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_LOST);
-        CU_ASSERT_FALSE(fake.controller.refused);
-        CU_ASSERT_FALSE(fake.run.stopped);
-        CU_ASSERT_EQUAL(fake.nodes[0].state, JR_NODE_KNOWN);
-        fake.controller.links = &fake.link;
-        fake_end();
-    }
-}
-
-TEST(a_second_agent_is_refused)
-{
-    fake_start();
-    all_in(JR_NODE_KNOWN);
-    hear(0, "hello", "");
-    CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_UNRESOLVED);
-    JR_ASSERT_TEXT(fake.controller.refusal.text,
-                   "node 0 (n0): srun started more than one agent there");
-    fake_end();
-}
-
-/* Before there is a run, the first node that ends is the end of the start. */
-TEST(a_node_that_ends_ends_the_start)
-{
-    fake_start();
-    all_in(JR_NODE_KNOWN);
-    fake.controller.run = NULL;
-    jr_controller_step_node(&fake.controller, 2, JR_NODE_ON_EXITED, "gone");
-    CU_ASSERT_TRUE(fake.controller.agent_exited);
-    CU_ASSERT_EQUAL(fake.controller.exited_node, 2);
-    JR_ASSERT_TEXT(fake.controller.exited_why, "gone");
-    jr_controller_step_node(&fake.controller, 1, JR_NODE_ON_EXITED, "later");
-    CU_ASSERT_EQUAL(fake.controller.exited_node, 2);
-    JR_ASSERT_TEXT(fake.controller.exited_why, "gone");
-    fake_end();
-}
-
 /* When the clock of a node is known: between our `go` and its answer. */
 TEST(a_node_that_begins_has_a_clock)
 {
@@ -238,25 +82,6 @@ TEST(a_node_that_begins_has_a_clock)
     CU_ASSERT_EQUAL(jr_controller_run_ns(&fake.nodes[1], 0), 0);
     fake.nodes[1].offset_ns = 70;
     CU_ASSERT_EQUAL(jr_controller_run_ns(&fake.nodes[1], 100), 30);
-    fake_end();
-}
-
-/* The exit barrier opens once all nodes have returned, or one says so. */
-TEST(opens_the_exit_barrier_once)
-{
-    fake_start();
-    hear(0, "all_returned", "");
-    hear(2, "all_returned", "");
-    hear(2, "all_returned", "");
-    check_sent("");
-    hear(1, "all_returned", "");
-    check_sent("release");
-    hear(1, "released", "");
-    check_sent("");
-    fake_end();
-    fake_start();
-    hear(1, "released", "");
-    check_sent("release");
     fake_end();
 }
 
@@ -345,38 +170,6 @@ TEST(hands_on_what_ranks_have_left)
     }
 }
 
-/* A node that is lost takes its ranks with it, and the run where failures stop it: then nothing can
- * be sent, and the end of the input tells the others. */
-TEST(a_lost_node_loses_its_ranks)
-{
-    for (int goes_on = 0; goes_on < 2; goes_on++) {
-        fake_start();
-        fake.policy.on_failure = goes_on ? JR_ON_FAILURE_CONTINUE : JR_ON_FAILURE_STOP;
-        fake.outcomes[2].end = JR_END_EXITED;
-        fake.outcomes[3].pid = 7;
-        jr_controller_step_node(&fake.controller, 1, JR_NODE_ON_EXITED, "gone");
-        CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_LOST);
-        CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_EXITED);
-        CU_ASSERT_EQUAL(fake.outcomes[3].end, JR_END_LOST);
-        CU_ASSERT_NOT_EQUAL(fake.outcomes[3].ended_ns, 0);
-        CU_ASSERT_FALSE(fake.outcomes[3].killed);
-        CU_ASSERT_EQUAL(fake.outcomes[1].end, JR_END_NONE);
-        CU_ASSERT_EQUAL(fake.outcomes[4].end, JR_END_NONE);
-        JR_ASSERT_TEXT(fake.outcome.lost_text, "gone");
-        bool refused = true;
-        JR_ASSERT_TEXT(jr_controller_loss(&fake.controller, 1, &refused), "gone");
-        CU_ASSERT_FALSE(refused);
-        CU_ASSERT_PTR_NULL(jr_controller_loss(&fake.controller, 0, &refused));
-        CU_ASSERT_TRUE(fake.nodes[1].returned);
-        CU_ASSERT_EQUAL(fake.run.stopped, !goes_on);
-        CU_ASSERT_EQUAL(fake.link.in.fd >= 0, goes_on);
-        check_sent("");
-        jr_controller_step_node(&fake.controller, 2, JR_NODE_ON_EXITED, "too");
-        JR_ASSERT_TEXT(fake.outcome.lost_text, "gone");
-        fake_end();
-    }
-}
-
 /* Where each node has a link, a lost one may only be cut off: its input ends, and that of no other,
  * which can be told to stop. */
 TEST(a_lost_node_hears_no_more)
@@ -403,20 +196,6 @@ TEST(a_lost_node_hears_no_more)
         jr_link_close(&links[i]);
     fake.controller.links = &fake.link;
     fake.controller.links_count = 1;
-    fake_end();
-}
-
-/* What srun prints about a task is about its node. */
-TEST(hears_of_lost_tasks)
-{
-    fake_start();
-    (void)snprintf(fake.link.last_line, sizeof fake.link.last_line,
-                   "srun: error: n1: task 1: Killed");
-    jr_controller_handle_errors(&fake.controller, &fake.link);
-    CU_ASSERT_EQUAL(fake.nodes[0].state, JR_NODE_RUNNING);
-    CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_LOST);
-    CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_RUNNING);
-    JR_ASSERT_TEXT(fake.outcome.lost_text, "srun: error: n1: task 1: Killed");
     fake_end();
 }
 

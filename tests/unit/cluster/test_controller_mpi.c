@@ -56,32 +56,6 @@ static void read_exchange(struct jr_inlet *ret)
     }
 }
 
-/* Larger than a line of an agent, and than a message of ours. */
-TEST(exchanges_what_nodes_have)
-{
-    enum { LARGE = 12000 };
-    static char data[FAKE_NODES][LARGE];
-    struct jr_inlet inlet = {0};
-    struct jr_exchange_frame frame;
-    start();
-    for (uint32_t node = 0; node < FAKE_NODES; node++) {
-        memset(data[node], 'a' + (int)node, LARGE);
-        check_sent("");
-        receive_frame(
-            node, &(struct jr_exchange_frame){
-                      .kind = JR_EXCHANGE_FENCE, .group = "all", .data = data[node], .len = LARGE});
-    }
-    read_exchange(&inlet);
-    CU_ASSERT_EQUAL_FATAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_TAKEN);
-    CU_ASSERT_EQUAL(frame.kind, JR_EXCHANGE_FENCE);
-    CU_ASSERT_EQUAL_FATAL(frame.len, FAKE_NODES * LARGE);
-    CU_ASSERT_EQUAL(memcmp(frame.data, data, sizeof data), 0);
-    CU_ASSERT_EQUAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_NONE);
-    CU_ASSERT_EQUAL(fake.nodes[0].streams[JR_CHANNEL_EXCHANGE].len, 0);
-    jr_inlet_release(&inlet);
-    end();
-}
-
 /* A run that cannot exchange ends, and says on which node that was. */
 TEST(refuses_what_is_no_exchange)
 {
@@ -119,17 +93,6 @@ TEST(exchanges_while_ranks_end)
 static void receive_initialized(uint32_t node)
 {
     jr_controller_step_node(&fake.controller, node, JR_NODE_ON_INITIALIZED, "");
-}
-
-TEST(tells_once_that_a_rank_initialized)
-{
-    start();
-    receive_initialized(2);
-    check_sent("world");
-    receive_initialized(0);
-    check_sent("");
-    CU_ASSERT_FALSE(fake.run.stopped);
-    end();
 }
 
 static void end_absent(uint32_t rank, int code)

@@ -2,10 +2,7 @@
  * writes it, and when it finds that the job hangs. */
 #include "cluster/internal.h"
 
-#include <pty.h>
-
 #include "fake_controller.h"
-#include "terminal.h"
 
 #define HOUR_NS (3600000 * FAKE_MS)
 
@@ -234,40 +231,4 @@ TEST(ends_with_the_run)
     CU_ASSERT_PTR_NOT_NULL(strstr(fake_read("progress.json"), "\"step\": 30"));
     fake.run.steps.progress = NULL;
     fake_end();
-}
-
-/* The bar stands on a live terminal, while the run is not being stopped, and the console not
- * left. */
-TEST(draws_the_bar)
-{
-    static const struct {
-        bool live, stopped, cut, drawn;
-    } vectors[] = {
-        {false, false, false, false},
-        {true, true, false, false},
-        {true, false, true, false},
-        {true, false, false, true},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        const struct winsize size = {.ws_col = 100, .ws_row = 24};
-        int master, slave;
-        char text[4096];
-        start("0", 0, 0);
-        CU_ASSERT_EQUAL_FATAL(openpty(&master, &slave, NULL, NULL, &size), 0);
-        jr_controller_open_console(&fake.controller, -1, slave);
-        fake.options.live = vectors[i].live;
-        fake.run.stopped = vectors[i].stopped;
-        fake.controller.cut = vectors[i].cut;
-        CU_ASSERT_TRUE(tell(0, 0, 30));
-        jr_step_tracker_sum(&fake.run.steps, jr_clock_ns());
-        fake.controller.steps_flush.due(&fake.controller);
-        bool drawn = strstr(terminal_text(master, slave, text, sizeof text),
-                            "digits  step 30/60  50 %") != NULL;
-        CU_ASSERT_EQUAL(drawn, vectors[i].drawn);
-        jr_controller_steps_hide(&fake.run);
-        CU_ASSERT_PTR_NULL(strstr(terminal_text(master, slave, text, sizeof text), "step 30"));
-        fake_end();
-        (void)close(master);
-        (void)close(slave);
-    }
 }
