@@ -7,13 +7,10 @@
 
 enum { MOST_VARIABLES = 10 };
 
-/* An environment, and what is read from it: "NAME; step; nodes 2; rank 1; hosts a b; tasks 2(x2)",
- * each part where there is such a thing. */
-struct row {
-    const char *env; /* "A=1|B=2" */
-    const char *expected;
-    const char *hostname; /* of the machine; NULL: unknown */
-};
+/* An environment as "A=1|B=2", what is read from it: "NAME; step; nodes 2; rank 1; hosts a b; tasks
+ * 2(x2)", each part where there is such a thing, and the machine's name, NULL where it is unknown.
+ */
+typedef const char *const env_row[3];
 
 static void describe(struct jr_buf *out, struct jr_host_reader *probe)
 {
@@ -46,20 +43,20 @@ static void describe(struct jr_buf *out, struct jr_host_reader *probe)
         jr_buf_printf(out, "; PROBLEM %s", it->problem);
 }
 
-static void check_in(const char *root, const struct row *row)
+static void check_in(const char *root, const char *const (*row)[3])
 {
-    struct jr_host hw = {.hostname = row->hostname, .now = 1000};
+    struct jr_host hw = {.hostname = (*row)[2], .now = 1000};
     struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     char *env[MOST_VARIABLES + 1] = {NULL};
     size_t count = 0;
-    EACH_PART(item, row->env)
+    EACH_PART(item, (*row)[0])
         if (item[0] != '\0')
             env[count++] = jr_arena_strdup(&arena, item);
     struct jr_host_reader probe = {.hw = &hw, .arena = &arena, .root = root, .envp = env};
     jr_host_reader_scheduler(&probe);
     describe(&out, &probe);
-    JR_ASSERT_TEXT(out.data, row->expected);
+    JR_ASSERT_TEXT(out.data, (*row)[1]);
     jr_arena_release(&probe.scratch);
 }
 
@@ -69,7 +66,7 @@ static void check_in(const char *root, const struct row *row)
 
 TEST(takes_no_leftovers_for_a_job)
 {
-    static const struct row rows[] = {
+    static const env_row rows[] = {
         {"", "none"},
         {"RANK=1|WORLD_SIZE=2|LOCAL_RANK=0", "none"},
         {"SLURM_JOB_ID=", "none"},
@@ -88,7 +85,7 @@ TEST(takes_no_leftovers_for_a_job)
 
 TEST(reads_a_slurm_allocation)
 {
-    static const struct row rows[] = {
+    static const env_row rows[] = {
         {"SLURM_JOB_ID=5", "Slurm; job 5"},
         {"SLURM_JOB_ID=5|SLURM_JOB_NUM_NODES=2|SLURM_JOB_NODELIST=n[1-2]",
          "Slurm; job 5; nodes 2; hosts n1 n2"},
@@ -124,7 +121,7 @@ TEST(reads_a_slurm_allocation)
 TEST(reads_a_step_of_srun)
 {
 #define STEP(id, node) "SLURM_JOB_ID=5|SLURM_STEP_ID=" id "|SLURM_NODEID=" node
-    static const struct row rows[] = {
+    static const env_row rows[] = {
         {STEP("0", "1") "|SLURM_STEP_NUM_NODES=2|SLURM_STEP_NODELIST=n[3-4]|SLURM_STEP_TASKS_PER_"
                         "NODE=1(x2)",
          "srun under Slurm; step; job 5; nodes 2; rank 1; hosts n3 n4; here 1"},
@@ -151,7 +148,7 @@ TEST(reads_a_step_of_srun)
 
 TEST(reads_the_launchers_of_mpi)
 {
-    static const struct row rows[] = {
+    static const env_row rows[] = {
         {"OMPI_COMM_WORLD_SIZE=4|OMPI_COMM_WORLD_RANK=3|OMPI_COMM_WORLD_LOCAL_SIZE=1|OMPI_COMM_"
          "WORLD_NODE_RANK=0",
          "Open MPI; step; nodes 4; rank 3; here 1"},
@@ -183,7 +180,7 @@ TEST(reads_the_launchers_of_mpi)
 
 TEST(reads_torchrun)
 {
-    static const struct row rows[] = {
+    static const env_row rows[] = {
         {"TORCHELASTIC_RUN_ID=r|GROUP_WORLD_SIZE=2|GROUP_RANK=1|LOCAL_WORLD_SIZE=1|MASTER_ADDR=h|"
          "RANK=1|WORLD_SIZE=2",
          "torchrun; step; job r; nodes 2; rank 1; here 1; addr h"},
@@ -196,7 +193,7 @@ TEST(reads_torchrun)
 
 TEST(reads_systems_that_start_every_node)
 {
-    static const struct row rows[] = {
+    static const env_row rows[] = {
         {"PET_NNODES=2|PET_NODE_RANK=1|PET_NPROC_PER_NODE=8|PET_MASTER_ADDR=m|PET_MASTER_PORT="
          "23456|WORLD_SIZE=2",
          "Kubeflow; step; nodes 2; rank 1; tasks 8(x2); addr m; port 23456"},
@@ -221,7 +218,7 @@ TEST(reads_aws_batch)
 #define BATCH(nodes, index)                                                                        \
     "AWS_BATCH_JOB_ID=b|AWS_BATCH_JOB_NUM_NODES=" nodes "|AWS_BATCH_JOB_NODE_INDEX=" index
 #define MAIN(index) "AWS_BATCH_JOB_MAIN_NODE_INDEX=" index
-    static const struct row rows[] = {
+    static const env_row rows[] = {
         {BATCH("4", "0") "|" MAIN("0"), "AWS Batch; step; job b; nodes 4; rank 0; addr ip-1",
          "ip-1"},
         {BATCH("4", "3") "|" MAIN("0") "|AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.0.0.1",
@@ -243,7 +240,7 @@ TEST(reads_aws_batch)
 /* The master's hosts come first, wherever they stand. */
 TEST(reads_volcano)
 {
-    static const struct row rows[] = {
+    static const env_row rows[] = {
         {"VC_TASK_INDEX=0|VC_WORKER_HOSTS=w0,w1|VC_MASTER_HOSTS=m0",
          "Volcano; step; nodes 3; rank 0; hosts m0 w0 w1", "m0"},
         {"VC_TASK_INDEX=0|VC_WORKER_HOSTS=w0,w1|VC_MASTER_HOSTS=m0",
@@ -261,7 +258,7 @@ TEST(reads_volcano)
 
 TEST(tells_what_cannot_be_believed)
 {
-    static const struct row rows[] = {
+    static const env_row rows[] = {
         {"SLURM_JOB_ID=5|SLURM_NNODES=x",
          "Slurm; job 5; PROBLEM SLURM_NNODES cannot be read (nodes of the job): 'x'"},
         {"SLURM_JOB_ID=5|SLURM_NNODES=0",
@@ -291,7 +288,7 @@ TEST(tells_what_cannot_be_believed)
 
 TEST(reads_hosts_and_slots)
 {
-    static const struct row rows[] = {
+    static const env_row rows[] = {
         {"LSB_JOBID=l|LSB_HOSTS=a a b", "LSF; job l; nodes 2; hosts a b; slots 2,1"},
         {"LSB_JOBID=l|LSB_HOSTS=x|LSB_MCPU_HOSTS=a 4 b 2 a 1",
          "LSF; job l; nodes 2; hosts a b; slots 5,2"},
@@ -319,7 +316,7 @@ TEST(reads_files_of_hosts)
         {"bad", "n1\n"},
         {"dos", "n1\r\nn2 \r\n"},
     };
-    static const struct row rows[] = {
+    static const env_row rows[] = {
         {"PBS_JOBID=p|PBS_NODEFILE=/pbs", "PBS; job p; nodes 2; hosts n1.x n2.x; slots 2,1"},
         {"PBS_JOBID=p|PBS_NODEFILE=/dos", "PBS; job p; nodes 2; hosts n1 n2; slots 1(x2)"},
         {"PBS_JOBID=p|PBS_NODEFILE=/none",
@@ -360,7 +357,7 @@ TEST(reads_how_long_slurm_waits)
         char expected[64];
         (void)snprintf(expected, sizeof expected, "Slurm; job 5%s", rows[i][1]);
         scratch_write(&scratch, "conf", rows[i][0]);
-        check_in(scratch.dir, &(struct row){"SLURM_JOB_ID=5|SLURM_CONF=/conf", expected, NULL});
+        check_in(scratch.dir, &(env_row){"SLURM_JOB_ID=5|SLURM_CONF=/conf", expected});
     }
 }
 
