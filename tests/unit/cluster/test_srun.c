@@ -56,22 +56,6 @@ TEST(hears_of_lost_nodes_and_of_nothing_else)
     }
 }
 
-TEST(starts_one_agent_a_node)
-{
-    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
-    const struct jr_controller_options options = {.program = "/opt/a b/jobrun", .nodes = 3};
-    char **words = jr_srun_words(&arena, &options);
-    JR_ASSERT_TEXT(words[0], "srun");
-    JR_ASSERT_TEXT(words[1], "--nodes=3");
-    JR_ASSERT_TEXT(words[2], "--ntasks=3");
-    JR_ASSERT_TEXT(words[3], "--ntasks-per-node=1");
-    size_t count = 0;
-    while (words[count] != NULL)
-        count++;
-    JR_ASSERT_TEXT(words[count - 2], "/opt/a b/jobrun");
-    JR_ASSERT_TEXT(words[count - 1], "agent");
-}
-
 TEST(starts_agents_on_some_nodes_alone)
 {
     struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;

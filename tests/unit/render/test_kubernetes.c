@@ -79,13 +79,16 @@ static void check_values(const struct scene *s, const char *head, const struct v
     }
 }
 
+#define SCENE(name)                                                                                \
+    struct scene name RELEASE(scene_end);                                                          \
+    scene_init(&name)
+
 #define CHECK_VALUES(s, head, values) check_values(s, head, values, LENGTH(values))
 
 TEST(refuses_what_the_cluster_could_not_run)
 {
-    struct scene s;
     struct jr_error err = {0};
-    scene_init(&s);
+    SCENE(s);
     s.job.device = JR_DEVICE_CUSTOM;
     CU_ASSERT_EQUAL(jr_engine_render(&s.out, JR_ENGINE_KUBERNETES, &s.job, &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_INVALID);
@@ -97,7 +100,6 @@ TEST(refuses_what_the_cluster_could_not_run)
     JR_ASSERT_TEXT(err.text, "no image is stated: set engine.kubernetes.image "
                              "to an image that contains jobrun");
     CU_ASSERT_EQUAL(s.out.len, 0);
-    scene_end(&s);
 }
 
 /* Names are labels of DNS, with room for the index of a pod. */
@@ -118,8 +120,7 @@ TEST(makes_names_for_hosts)
          "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeee"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct scene s;
-        scene_init(&s);
+        SCENE(s);
         s.job.name = rows[i][0];
         scene_render(&s);
         const struct value same[] = {{"metadata.name", rows[i][1]}};
@@ -131,77 +132,7 @@ TEST(makes_names_for_hosts)
         CHECK_VALUES(&s, MAP, same);
         CHECK_VALUES(&s, SERVICE, service);
         CHECK_VALUES(&s, JOB, job);
-        scene_end(&s);
     }
-}
-
-TEST(makes_a_job_of_one_pod)
-{
-    static const struct value service[] = {
-        {"spec.clusterIP", "None"},
-        {"spec.publishNotReadyAddresses", "true"},
-        {"metadata.namespace", NULL},
-    };
-    static const struct value job[] = {
-        {"metadata.namespace", NULL},
-        {"spec.completionMode", "Indexed"},
-        {"spec.completions", "1"},
-        {"spec.parallelism", "1"},
-        {"spec.backoffLimit", "3"},
-        {"spec.podFailurePolicy.rules[0].action", "FailJob"},
-        {"spec.podFailurePolicy.rules[0].onExitCodes",
-         "{containerName: jobrun, operator: In, values: [1, 2, 3, 4, 5, 6]}"},
-        {"spec.podFailurePolicy.rules[1].action", "Ignore"},
-        {"spec.podFailurePolicy.rules[1].onPodConditions",
-         "[{type: DisruptionTarget, status: \"True\"}]"},
-        {"spec.podFailurePolicy.rules[2]", NULL},
-        {POD ".restartPolicy", "Never"},
-        {POD ".terminationGracePeriodSeconds", "60"},
-        {POD ".serviceAccountName", NULL},
-        {POD ".priorityClassName", NULL},
-        {POD ".imagePullSecrets", NULL},
-        {POD ".volumes[1]", NULL},
-        {FIRST ".name", "jobrun"},
-        {FIRST ".image", "img"},
-        {FIRST ".command", "[jobrun, run, /etc/jobrun/job.jobrun.yaml]"},
-        {FIRST ".env", NULL},
-        {FIRST ".envFrom", NULL},
-        {FIRST ".resources", NULL},
-        {FIRST ".workingDir", "/srv"},
-        {FIRST ".volumeMounts", "[{name: spec, mountPath: /etc/jobrun}]"},
-        {POD ".containers[1]", NULL},
-    };
-    struct scene s;
-    scene_init(&s);
-    scene_render(&s);
-    CHECK_VALUES(&s, SERVICE, service);
-    CHECK_VALUES(&s, JOB, job);
-    scene_end(&s);
-}
-
-TEST(makes_a_job_of_several_pods)
-{
-    static const struct value job[] = {
-        {"spec.completions", "3"},
-        {"spec.parallelism", "3"},
-        {"spec.backoffLimit", "0"},
-        {"spec.podFailurePolicy.rules[0].onExitCodes",
-         "{containerName: jobrun, operator: NotIn, values: [0]}"},
-        {"spec.podFailurePolicy.rules[1].action", "FailJob"},
-        {FIRST ".command[3]", "--run-id"},
-        {FIRST ".command[4]", "j-$(JOBRUN_JOB_UID)"},
-        {FIRST ".command[5]", NULL},
-        {FIRST ".env[0].name", "JOBRUN_JOB_UID"},
-        {FIRST ".env[0].valueFrom.fieldRef.fieldPath",
-         "metadata.labels['batch.kubernetes.io/controller-uid']"},
-        {FIRST ".env[1]", NULL},
-    };
-    struct scene s;
-    scene_init(&s);
-    s.job.nodes = 3;
-    scene_render(&s);
-    CHECK_VALUES(&s, JOB, job);
-    scene_end(&s);
 }
 
 /* A pod that says that it is to be continued is started again, and what fails otherwise ends the
@@ -232,13 +163,11 @@ TEST(queues_again)
              "{containerName: jobrun, operator: NotIn, values: [8]}"},
             {"spec.podFailurePolicy.rules[2]", NULL},
         };
-        struct scene s;
-        scene_init(&s);
+        SCENE(s);
         s.job.nodes = rows[i].nodes;
         s.policy.requeue = rows[i].requeue;
         scene_render(&s);
         CHECK_VALUES(&s, JOB, job);
-        scene_end(&s);
     }
 }
 
@@ -256,9 +185,8 @@ TEST(carries_the_spec)
         {1, "head", "version: 1\nmaster_addr: head\n"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct scene s;
         struct jr_doc doc RELEASE(jr_doc_release) = JR_DOC_INIT;
-        scene_init(&s);
+        SCENE(s);
         s.job.nodes = rows[i].nodes;
         if (rows[i].stated != NULL)
             jr_node_set(&s.arena, s.job.spec, "master_addr",
@@ -270,7 +198,6 @@ TEST(carries_the_spec)
         CU_ASSERT_EQUAL(data->count, 1);
         JR_ASSERT_TEXT(data->pairs[0].key->text, "job.jobrun.yaml");
         JR_ASSERT_TEXT(data->pairs[0].value->text, rows[i].text);
-        scene_end(&s);
     }
 }
 
@@ -290,13 +217,11 @@ TEST(gives_jobrun_the_time_to_stop)
         {UINT64_C(9000000000000), "2147483647"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct scene s;
-        scene_init(&s);
+        SCENE(s);
         s.policy.timeouts.stop_grace_ms = rows[i].ms;
         scene_render(&s);
         const struct value job[] = {{POD ".terminationGracePeriodSeconds", rows[i].seconds}};
         CHECK_VALUES(&s, JOB, job);
-        scene_end(&s);
     }
 }
 
@@ -319,48 +244,13 @@ TEST(wants_devices_by_the_name_of_their_plugin)
         {JR_DEVICE_CUSTOM, (char *)(uintptr_t) "x.org/y", "{x.org/y: 2}"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct scene s;
-        scene_init(&s);
+        SCENE(s);
         s.job.device = rows[i].device;
         s.policy.engine.kubernetes.device_resource = rows[i].stated;
         scene_render(&s);
         const struct value job[] = {{FIRST ".resources.limits", rows[i].limits}};
         CHECK_VALUES(&s, JOB, job);
-        scene_end(&s);
     }
-}
-
-TEST(takes_what_the_user_states)
-{
-    static const struct value job[] = {
-        {"metadata.namespace", "team"},
-        {POD ".serviceAccountName", "sa"},
-        {POD ".priorityClassName", "high"},
-        {POD ".imagePullSecrets", "[{name: pull}]"},
-        {FIRST ".envFrom", "[{secretRef: {name: tokens}}]"},
-        {FIRST ".resources.limits.cpu", "\"16\""},
-        {FIRST ".resources.limits.memory", "64Gi"},
-        {FIRST ".resources.limits", "{cpu: \"16\", memory: 64Gi, nvidia.com/gpu: 8}"},
-    };
-    static const struct value map[] = {{"metadata.namespace", "team"}};
-    struct scene s;
-    scene_init(&s);
-    s.job.device = JR_DEVICE_CUDA;
-    s.job.ranks = 8;
-    struct jr_kubernetes *to = &s.policy.engine.kubernetes;
-    char words[][8] = {"team", "sa", "high", "pull", "tokens", "16", "64Gi"};
-    to->name_space = words[0];
-    to->service_account = words[1];
-    to->priority_class = words[2];
-    to->pull_secret = words[3];
-    to->secret = words[4];
-    to->cpu = words[5];
-    to->memory = words[6];
-    scene_render(&s);
-    CHECK_VALUES(&s, JOB, job);
-    CHECK_VALUES(&s, MAP, map);
-    CHECK_VALUES(&s, SERVICE, map);
-    scene_end(&s);
 }
 
 /* Each volume has a mount of its name, at the same place in its list. */
@@ -386,8 +276,7 @@ TEST(mounts_volumes)
     };
     char size[] = "16Gi", claim[] = "data", mount[] = "/data";
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct scene s;
-        scene_init(&s);
+        SCENE(s);
         s.policy.engine.kubernetes.shm = rows[i].shm ? size : NULL;
         s.policy.engine.kubernetes.claim = rows[i].claim ? claim : NULL;
         s.policy.engine.kubernetes.mount = mount;
@@ -395,7 +284,6 @@ TEST(mounts_volumes)
         const struct value job[] = {{POD ".volumes", rows[i].volumes},
                                     {FIRST ".volumeMounts", rows[i].mounts}};
         CHECK_VALUES(&s, JOB, job);
-        scene_end(&s);
     }
 }
 
@@ -413,12 +301,10 @@ TEST(begins_in_a_folder_that_is_there)
         {"/a%{rank}", "/"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct scene s;
-        scene_init(&s);
+        SCENE(s);
         s.job.workdir = rows[i][0];
         scene_render(&s);
         const struct value job[] = {{FIRST ".workingDir", rows[i][1]}};
         CHECK_VALUES(&s, JOB, job);
-        scene_end(&s);
     }
 }

@@ -57,23 +57,17 @@ TEST(refuses_what_it_cannot_start)
         enum jr_status status;
         const char *text;
     } rows[] = {
-        {.homeless = true,
-         .returns = true,
-         .status = JR_STATUS_UNRESOLVED,
-         .text = "the address where the ranks of 2 nodes meet is not known: "
-                 "state hosts, or master_addr"},
-        {.returns = true,
-         .helper = true,
-         .status = JR_STATUS_INVALID,
-         .text = "a function or a library returns its result to jobrun, which does "
-                 "not run under MPI: use a command, a script or a module"},
-        {.helper = true,
-         .setup = true,
-         .status = JR_STATUS_INVALID,
-         .text = "MPI starts each rank as a new process: use start_method: spawn"},
-        {.setup = true,
-         .status = JR_STATUS_INVALID,
-         .text = "MPI cannot run `setup`: run it before, in the shell that starts the launcher"},
+        BRACED(.homeless = true, .returns = true, .status = JR_STATUS_UNRESOLVED,
+               .text = "the address where the ranks of 2 nodes meet is not known: "
+                       "state hosts, or master_addr"),
+        BRACED(.returns = true, .helper = true, .status = JR_STATUS_INVALID,
+               .text = "a function or a library returns its result to jobrun, which does "
+                       "not run under MPI: use a command, a script or a module"),
+        BRACED(.helper = true, .setup = true, .status = JR_STATUS_INVALID,
+               .text = "MPI starts each rank as a new process: use start_method: spawn"),
+        BRACED(.setup = true, .status = JR_STATUS_INVALID,
+               .text =
+                   "MPI cannot run `setup`: run it before, in the shell that starts the launcher"),
     };
     static char *helper[] = {NULL};
     for (size_t i = 0; i < LENGTH(rows); i++) {

@@ -85,52 +85,6 @@ TEST(only_looks_without_leases)
     jr_device_lease_release(&lease);
 }
 
-/* The first one goes, and the others are still there. */
-TEST(is_held_as_long_as_anybody_shares_it)
-{
-    struct devices devices;
-    struct jr_device_lease leases[3], taken;
-    struct jr_device_claims claims;
-    devices_make(&devices, 0);
-    const struct jr_device_request one = devices_request(&devices, 1, 1);
-    for (uint32_t i = 0; i < 3; i++) {
-        CU_ASSERT_EQUAL(jr_device_lease_share(&leases[i], devices.list[0]), 0);
-        CU_ASSERT_EQUAL(leases[i].slot, i);
-    }
-    jr_device_lease_release(&leases[0]);
-    CU_ASSERT_EQUAL(devices_take(&one, 0, &taken), 0);
-    jr_device_claims_read(&claims);
-    CU_ASSERT_TRUE(jr_device_is_held(&claims, devices.list[0]));
-    CU_ASSERT_FALSE(jr_device_is_held(&claims, devices.list[1]));
-    jr_device_claims_release(&claims);
-    jr_device_lease_release(&leases[1]);
-    CU_ASSERT_EQUAL(devices_take(&one, 0, &taken), 0);
-    jr_device_lease_release(&leases[2]);
-    CU_ASSERT_EQUAL(devices_take(&one, 0, &taken), 1);
-    jr_device_lease_release(&taken);
-}
-
-/* A run's rank may use what its run has, and no other's. */
-TEST(takes_what_the_run_around_holds)
-{
-    struct devices devices;
-    struct jr_device_lease taken[2];
-    devices_make(&devices, 0);
-    struct jr_device_request two = devices_request(&devices, 2, 2);
-    pid_t around = devices_hold(devices.list[0], "around"),
-          other = devices_hold(devices.list[1], "other");
-    CU_ASSERT_EQUAL(devices_take(&two, 0, taken), 0);
-    two.around = "around";
-    CU_ASSERT_EQUAL(devices_take(&two, 0, taken), 1);
-    devices_kill(other);
-    CU_ASSERT_EQUAL_FATAL(devices_take(&two, 0, taken), 2);
-    CU_ASSERT_EQUAL(taken[0].slot, 1);
-    CU_ASSERT_EQUAL(taken[1].slot, 0);
-    for (int i = 0; i < 2; i++)
-        jr_device_lease_release(&taken[i]);
-    devices_kill(around);
-}
-
 TEST(has_an_end_of_sharers)
 {
     struct devices devices;
@@ -142,85 +96,6 @@ TEST(has_an_end_of_sharers)
     CU_ASSERT_EQUAL(errno, EADDRINUSE);
     for (int i = 0; i < JR_DEVICE_SHARERS_MOST; i++)
         jr_device_lease_release(&leases[i]);
-}
-
-/* The only holder of a device, as it is told. */
-static void user_of(struct jr_device_user *ret, const char *key)
-{
-    struct jr_device_claims claims RELEASE(jr_device_claims_release);
-    jr_device_claims_read(&claims);
-    size_t i = 0;
-    while (i < claims.held_count && strcmp(claims.held[i].key, key) != 0)
-        i++;
-    CU_ASSERT_TRUE_FATAL(i < claims.held_count);
-    *ret = jr_device_user_of(&claims, &claims.held[i]);
-}
-
-TEST(tells_which_run_the_holder_is)
-{
-    struct devices devices;
-    struct jr_device_user user;
-    char run[128];
-    devices_make(&devices, 0);
-    pid_t child = devices_hold(devices.list[0], "20261121-063012-train-3f9c");
-    user_of(&user, devices.list[0]);
-    CU_ASSERT_EQUAL(user.holder.pid, child);
-    CU_ASSERT_EQUAL(user.holder.uid, geteuid());
-    JR_ASSERT_TEXT(user.run, "20261121-063012-train-3f9c");
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_device_user_print(&text, &user);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "run 20261121-063012-train-3f9c (pid "));
-    devices_kill(child);
-    child = devices_hold(devices.list[0], NULL);
-    user_of(&user, devices.list[0]);
-    JR_ASSERT_TEXT(user.run, "");
-    devices_kill(child);
-    /* the longest id that a run may have does not fit, and its begin does */
-    memset(run, 'r', sizeof run - 1);
-    run[sizeof run - 1] = '\0';
-    child = devices_hold(devices.list[0], run);
-    user_of(&user, devices.list[0]);
-    CU_ASSERT_TRUE(strlen(user.run) > 84);
-    CU_ASSERT_EQUAL(strncmp(user.run, run, strlen(user.run)), 0);
-    devices_kill(child);
-}
-
-/* Somebody else says that the holder is another run. */
-TEST(does_not_believe_a_forged_note)
-{
-    struct devices devices;
-    struct jr_device_user user;
-    devices_make(&devices, 0);
-    pid_t child = devices_hold(devices.list[0], NULL);
-    struct jr_device_lease forged = JR_DEVICE_LEASE_NONE;
-    (void)snprintf(forged.key, sizeof forged.key, "%s", devices.list[0]);
-    forged.fd = dup(STDIN_FILENO);
-    jr_device_lease_note(&forged, "somebody-elses");
-    CU_ASSERT_TRUE(forged.note_fd >= 0);
-    user_of(&user, devices.list[0]);
-    CU_ASSERT_EQUAL(user.holder.pid, child);
-    JR_ASSERT_TEXT(user.run, "");
-    devices_kill(child);
-    /* as holder of the lease the same process would be believed */
-    struct jr_device_lease lease;
-    CU_ASSERT_EQUAL(jr_device_lease_share(&lease, devices.list[0]), 0);
-    user_of(&user, devices.list[0]);
-    JR_ASSERT_TEXT(user.run, "somebody-elses");
-    jr_device_lease_release(&lease);
-    jr_device_lease_release(&forged);
-}
-
-TEST(is_free_once_its_holder_is_killed)
-{
-    struct devices devices;
-    struct jr_device_lease lease;
-    devices_make(&devices, 0);
-    const struct jr_device_request one = devices_request(&devices, 1, 1);
-    pid_t child = devices_hold(devices.list[0], "run");
-    CU_ASSERT_EQUAL(devices_take(&one, 0, &lease), 0);
-    devices_kill(child);
-    CU_ASSERT_EQUAL(devices_take(&one, 0, &lease), 1);
-    jr_device_lease_release(&lease);
 }
 
 enum { TAKERS = 8 };
@@ -279,31 +154,4 @@ TEST(shares_devices_out_at_one_moment)
         const struct jr_device_request request = devices_request(&devices, DEVICES_MOST, need);
         CU_ASSERT_EQUAL(count_winners(&request), (int)(DEVICES_MOST / need));
     }
-}
-
-/* Who has the lock and does nothing is waited for no longer than is bearable, and one that goes is
- * followed at once. */
-TEST(waits_for_the_lock)
-{
-    int ready[2], gate[2];
-    char byte;
-    CU_ASSERT_EQUAL_FATAL(pipe(ready) | pipe(gate), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        (void)close(gate[1]);
-        int lock = jr_devices_lock();
-        if (lock < 0 || write(ready[1], "x", 1) != 1)
-            _exit(1);
-        (void)!read(gate[0], &byte, 1);
-        _exit(0);
-    }
-    CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
-    (void)close(gate[1]); /* it goes while we wait */
-    int lock = jr_devices_lock();
-    CU_ASSERT_TRUE(lock >= 0);
-    (void)close(lock);
-    CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
-    (void)close(gate[0]);
-    (void)close(ready[0]);
-    (void)close(ready[1]);
 }

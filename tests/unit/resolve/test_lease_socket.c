@@ -80,43 +80,6 @@ TEST(tells_whose_it_is)
     (void)close(ready[1]);
 }
 
-static short seen_of(int fd)
-{
-    struct pollfd end = {.fd = fd, .events = POLLIN};
-    CU_ASSERT_TRUE(poll(&end, 1, 0) >= 0);
-    return end.revents;
-}
-
-TEST(hangs_up_when_it_is_given_back)
-{
-    char name[JR_LEASE_NAME_SIZE];
-    int fd = jr_lease_socket_hold(own_name(name, "hang"));
-    int end = jr_lease_socket_connect(name);
-    CU_ASSERT_TRUE_FATAL(fd >= 0 && end >= 0);
-    CU_ASSERT_EQUAL(seen_of(end), 0);
-    int copy = dup(fd); /* as the runner has one */
-    (void)close(fd);
-    CU_ASSERT_EQUAL(seen_of(end), 0);
-    (void)close(copy);
-    CU_ASSERT_TRUE((seen_of(end) & POLLHUP) != 0);
-    (void)close(end);
-}
-
-TEST(says_so_where_too_many_are_connected)
-{
-    enum { MOST = 70000 }; /* more than any kernel's default */
-    char name[JR_LEASE_NAME_SIZE];
-    int fd = jr_lease_socket_hold(own_name(name, "full")), end = 0;
-    for (int i = 0; i < MOST && end >= 0; i++) {
-        end = jr_lease_socket_connect(name);
-        if (end >= 0)
-            (void)close(end);
-    }
-    CU_ASSERT_EQUAL(end, -1);
-    CU_ASSERT_EQUAL(errno, EAGAIN);
-    (void)close(fd);
-}
-
 struct listed {
     const char *want;
     int found, all;

@@ -90,11 +90,14 @@ static bool has_none(const struct sides *sides, const char *path)
     return faccessat(sides->scratch.fd, path, F_OK, 0) != 0 && errno == ENOENT;
 }
 
+#define SIDES(name)                                                                                \
+    struct sides name RELEASE(end_sides);                                                          \
+    start_sides(&name)
+
 /* A line that is longer than all that comes back. */
 TEST(a_line_without_an_end)
 {
-    struct sides sides;
-    start_sides(&sides);
+    SIDES(sides);
     char *line = malloc(100001);
     CU_ASSERT_PTR_NOT_NULL_FATAL(line);
     memset(line, 'x', 100000);
@@ -106,14 +109,12 @@ TEST(a_line_without_an_end)
     CU_ASSERT_EQUAL(fstatat(sides.scratch.fd, "attempt_0/0/stdout.log", &st, 0), 0);
     CU_ASSERT_TRUE(st.st_size > 64 << 10 && st.st_size < (64 << 10) + 300);
     free(line);
-    end_sides(&sides);
 }
 
 /* A file that is there already is another's, and is not written to. */
 TEST(a_file_that_cannot_be_written)
 {
-    struct sides sides;
-    start_sides(&sides);
+    SIDES(sides);
     fake_write_rank(&sides.fake, 0, "stdout.log", "out\n");
     fake_write_rank(&sides.fake, 1, "stdout.log", "out\n");
     (void)mkdirat(sides.scratch.fd, "attempt_0", 0700);
@@ -127,7 +128,6 @@ TEST(a_file_that_cannot_be_written)
     CU_ASSERT_TRUE(has_none(&sides, "elsewhere/stdout.log"));
     CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, EEXIST);
     CU_ASSERT_NOT_EQUAL(sides.fake.ends[1].log_errno, 0);
-    end_sides(&sides);
 }
 
 /* Nothing but records of the node's own ranks; the logs of the others are as they were, and those
@@ -141,13 +141,11 @@ TEST(what_is_no_record)
                     "{\"rank\":0,\"size\":1,\"first\":true}\nx|"
                     "{\"rank\":0,\"what\":\"stdout\",\"size\":1}\nx|"
                     "{\"rank\":0,\"what\":\"delivery\",\"size\":99999999999}\n") {
-        struct sides sides;
-        start_sides(&sides);
+        SIDES(sides);
         jr_buf_str(&sides.sent, part);
         take_all(&sides, 5);
         CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, EPROTO);
         CU_ASSERT_TRUE(has_none(&sides, "attempt_0"));
-        end_sides(&sides);
     }
 }
 
@@ -155,24 +153,21 @@ TEST(what_is_no_record)
 TEST(more_than_was_to_come)
 {
     for (int more = 0; more < 2; more++) {
-        struct sides sides;
         int most = (int)JR_LEFT_LOG_MOST + more;
-        start_sides(&sides);
+        SIDES(sides);
         jr_buf_printf(&sides.sent,
                       "{\"rank\":1,\"what\":\"stdout\",\"size\":%d,\"first\":true}\n%0*d", most,
                       most, 0);
         take_all(&sides, 4096);
         CU_ASSERT_EQUAL(sides.fake.ends[1].log_errno, more ? EFBIG : 0);
         CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, 0);
-        end_sides(&sides);
     }
 }
 
 /* A node speaks of its own ranks alone. */
 TEST(ranks_of_another_node)
 {
-    struct sides sides;
-    start_sides(&sides);
+    SIDES(sides);
     sides.fake.ranks[0].node_rank = 0;
     jr_buf_str(&sides.sent, "{\"rank\":0,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx");
     take_all(&sides, 1 << 20);
@@ -180,5 +175,4 @@ TEST(ranks_of_another_node)
     CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, 0);
     CU_ASSERT_EQUAL(sides.fake.ends[1].log_errno, EPROTO);
     jr_left_files_take(&sides.controller, 2, "x", 1); /* there is no such */
-    end_sides(&sides);
 }

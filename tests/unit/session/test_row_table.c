@@ -61,17 +61,6 @@ TEST(conditions_choose_rows)
     }
 }
 
-TEST(conditions_are_joined)
-{
-    struct jr_row_table table RELEASE(jr_row_table_release);
-    char *conditions[] = {(char *)"vars.lr>1", (char *)"labels.team!=vision", NULL};
-    open_rows(&table, ROWS, &kind, JR_ROWS_TEXT);
-    CU_ASSERT_EQUAL(jr_row_table_filter(&table, conditions, NULL), 0);
-    check_shown(&table, "c");
-    CU_ASSERT_EQUAL(jr_row_table_filter(&table, NULL, NULL), 0);
-    check_shown(&table, "c");
-}
-
 TEST(mistakes_are_told)
 {
     static const struct {
@@ -102,15 +91,6 @@ TEST(mistakes_are_told)
         CU_ASSERT_EQUAL(jr_row_table_sort(&table, "-nope", &err), -1);
         CU_ASSERT_EQUAL(jr_row_table_choose(&table, "id,nope", &err), -1);
     }
-}
-
-TEST(without_rows_any_name_is_good)
-{
-    struct jr_row_table table RELEASE(jr_row_table_release);
-    char *conditions[] = {(char *)"vars.any=1", NULL};
-    open_rows(&table, "[]", &kind, JR_ROWS_TEXT);
-    CU_ASSERT_EQUAL(jr_row_table_filter(&table, conditions, NULL), 0);
-    CU_ASSERT_EQUAL(jr_row_table_sort(&table, "results.any", NULL), 0);
 }
 
 TEST(rows_are_ordered)
@@ -176,21 +156,6 @@ TEST(words_are_no_marks)
                                  "|---|---|\n"
                                  "| a | 1\\\\x0a\\\\x09\\\\x1b\\\\xe2\\\\x80\\\\xae"
                                  "\\\\\\|\\<b> |\n");
-}
-
-TEST(json_has_the_columns_alone)
-{
-    struct jr_row_table table RELEASE(jr_row_table_release);
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    open_rows(&table, ROWS, &kind, JR_ROWS_JSON);
-    CU_ASSERT_EQUAL(jr_row_table_choose(&table, "results.loss", NULL), 0);
-    table.count = 2;
-    jr_row_table_print(&out, &table, NULL);
-    json_auto_t *list = jr_json_parse(out.data, out.len, NULL);
-    jr_buf_clear(&out);
-    jr_json_print(&out, list, 0);
-    JR_ASSERT_TEXT(out.data, "[{\"id\": \"a\", \"results.loss\": 3}, {\"id\": "
-                             "\"b\", \"results.loss\": null}]");
 }
 
 TEST(bare_names_are_results)
@@ -297,30 +262,6 @@ TEST(values_of_every_kind_are_ordered)
     check_shown(&table, "fdcgeabh");
     CU_ASSERT_EQUAL(jr_row_table_sort(&table, "-x", NULL), 0);
     check_shown(&table, "aecgdfbh");
-}
-
-static const char *mark_row(const void *data, const json_t *row)
-{
-    return strcmp(jr_json_get_str(row, "id"), data) == 0 ? "* " : "  ";
-}
-
-static void add_id(const void *data, struct jr_buf *out, const json_t *row)
-{
-    jr_buf_printf(out, "<%s of %s>", jr_json_get_str(row, "id"), (const char *)data);
-}
-
-TEST(people_see_what_stands_beside)
-{
-    const struct jr_row_margin margin = {mark_row, add_id, "b"};
-    struct jr_row_table table RELEASE(jr_row_table_release);
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    open_rows(&table, ROWS, &kind, JR_ROWS_TEXT);
-    CU_ASSERT_EQUAL(jr_row_table_choose(&table, "vars.lr", NULL), 0);
-    jr_row_table_print(&out, &table, &margin);
-    JR_ASSERT_TEXT(out.data, "  id   vars.lr\n"
-                             "  a    0.1       <a of b>\n"
-                             "* b    10        <b of b>\n"
-                             "  c    9         <c of b>\n");
 }
 
 /* So many names are told, and that there are more. */
