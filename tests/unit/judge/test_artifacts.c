@@ -104,13 +104,12 @@ TEST(not_asked_of_those_that_need_not_deliver)
         {"none", JR_RESULT_MISSING, JR_RESULT_MISSING}, /* else of nobody */
     };
     for (size_t c = 0; c < 3; c++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         start(&fake, 2, NULL);
         fake.policy.results.required = (char *)cases[c].required;
         fake_judge(&fake);
         CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, cases[c].first);
         CU_ASSERT_EQUAL(fake.report.ranks[1].result_error, cases[c].second);
-        fake_end(&fake);
     }
 }
 

@@ -103,7 +103,7 @@ TEST(states_status_and_code)
 {
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         const struct vector *vector = &vectors[v];
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         judge_vector(&fake, vector);
         check_states(&fake, vector->states);
         CU_ASSERT_EQUAL(fake.report.status, vector->status);
@@ -114,7 +114,6 @@ TEST(states_status_and_code)
         fake.policy.exit_status = JR_EXIT_STATUS_RANK;
         fake_judge(&fake);
         CU_ASSERT_EQUAL(fake.report.exit_code, vector->as_rank);
-        fake_end(&fake);
     }
 }
 
@@ -337,89 +336,34 @@ TEST(what_was_warned_may_yield)
 struct left {
     const char *name;
     const char *wrote[2]; /* NULL: nothing */
-    const char *required; /* NULL: all */
-    bool own;             /* the last failed by itself */
-    uint64_t late;        /* ns after that, when rank 0 ended; 0: before it */
-    bool told;            /* rank 0 had told before that it goes */
-    bool stopped;         /* jobrun told rank 0 to stop */
-    bool warned;          /* of the deadline, rank 0 */
-    bool in_turn;         /* rank 1 ended before rank 0 */
+    /* required RANKS: else all; own: the last failed by itself; of rank 0, late NS: it ended so
+     * long after that; told: it had told before that it goes; stopped: by jobrun; warned: of the
+     * deadline; in_turn: rank 1 ended before it. */
+    const char *words;
     const char *states, *early;
     uint32_t cause;
 };
 
 static const struct left left_vectors[] = {
-    {.name = "nothing of rank 0",
-     .wrote = {NULL, "{}"},
-     .states = "FSA",
-     .early = "---",
-     .cause = 0},
-    {.name = "nothing of rank 1, which left after rank 0",
-     .wrote = {"{}", NULL},
-     .states = "SFA",
-     .early = "e--",
-     .cause = 1},
-    {.name = "an empty file", .wrote = {"", "{}"}, .states = "FSA", .early = "---", .cause = 0},
-    {.name = "nothing of both", .states = "FIA", .early = "---", .cause = 0},
-    {.name = "nothing of both, rank 1 first",
-     .in_turn = true,
-     .states = "IFA",
-     .early = "---",
-     .cause = 1},
-    {.name = "all that they had to",
-     .wrote = {"{}", "{}"},
-     .states = "SSF",
-     .early = "ee-",
-     .cause = 2},
-    {.name = "what is wrong with it says not that it left too soon",
-     .wrote = {"{", "{}"},
-     .states = "ISF",
-     .early = "ee-",
-     .cause = 2},
-    {.name = "nothing was asked of rank 0",
-     .wrote = {NULL, "{}"},
-     .required = "1-2",
-     .states = "SSF",
-     .early = "ee-",
-     .cause = 2},
-    {.name = "the last failed by itself",
-     .wrote = {NULL, "{}"},
-     .own = true,
-     .states = "ISF",
-     .early = "ee-",
-     .cause = 2},
-    {.name = "rank 0 ended up to 20 ms after that",
-     .wrote = {NULL, "{}"},
-     .late = 20000000,
-     .states = "FSF",
-     .early = "-e-",
-     .cause = 0},
-    {.name = "rank 0 ended later",
-     .wrote = {NULL, "{}"},
-     .late = 20000001,
-     .states = "ISF",
-     .early = "-e-",
-     .cause = 2},
-    {.name = "rank 0 ended later, and had told before that it goes",
-     .wrote = {NULL, "{}"},
-     .late = 10 * FAKE_SECOND,
-     .told = true,
-     .states = "FSA",
-     .early = "---",
-     .cause = 0},
-    {.name = "rank 0 ended because it was stopped",
-     .wrote = {NULL, "{}"},
-     .late = 5,
-     .stopped = true,
-     .states = "TSF",
-     .early = "-e-",
-     .cause = 2},
-    {.name = "rank 0 was told to leave",
-     .wrote = {NULL, "{}"},
-     .warned = true,
-     .states = "YSF",
-     .early = "ee-",
-     .cause = 2},
+    {"nothing of rank 0", {NULL, "{}"}, "", "FSA", "---", 0},
+    {"nothing of rank 1, which left after rank 0", {"{}", NULL}, "", "SFA", "e--", 1},
+    {"an empty file", {"", "{}"}, "", "FSA", "---", 0},
+    {"nothing of both", {NULL, NULL}, "", "FIA", "---", 0},
+    {"nothing of both, rank 1 first", {NULL, NULL}, "in_turn", "IFA", "---", 1},
+    {"all that they had to", {"{}", "{}"}, "", "SSF", "ee-", 2},
+    {"what is wrong with it says not that it left too soon", {"{", "{}"}, "", "ISF", "ee-", 2},
+    {"nothing was asked of rank 0", {NULL, "{}"}, "required 1-2", "SSF", "ee-", 2},
+    {"the last failed by itself", {NULL, "{}"}, "own", "ISF", "ee-", 2},
+    {"rank 0 ended up to 20 ms after that", {NULL, "{}"}, "late 20000000", "FSF", "-e-", 0},
+    {"rank 0 ended later", {NULL, "{}"}, "late 20000001", "ISF", "-e-", 2},
+    {"rank 0 ended later, and had told before that it goes",
+     {NULL, "{}"},
+     "told late 10000000000",
+     "FSA",
+     "---",
+     0},
+    {"rank 0 ended because it was stopped", {NULL, "{}"}, "stopped late 5", "TSF", "-e-", 2},
+    {"rank 0 was told to leave", {NULL, "{}"}, "warned", "YSF", "ee-", 2},
 };
 
 static void check_left(const struct left *vector)
@@ -428,20 +372,22 @@ static void check_left(const struct left *vector)
     char states[4] = "", early[4] = "";
     FAKE(fake, 3);
     fake.policy.results.stated = true;
-    if (vector->required != NULL)
-        fake.policy.results.required = (char *)vector->required;
+    const char *required = strstr(vector->words, "required "),
+               *late = strstr(vector->words, "late ");
+    if (required != NULL)
+        fake.policy.results.required = (char *)(uintptr_t)(required + strlen("required "));
     for (uint32_t i = 0; i < 2; i++)
         if (vector->wrote[i] != NULL)
             fake_write_rank(&fake, i, "result.json", vector->wrote[i]);
     fake_exit(&fake, 2, 1);
-    fake.ends[2].lost_peer = !vector->own;
-    fake.ends[0].warned_with = vector->warned ? 15 : 0;
-    fake.ends[0].stopped_with = vector->stopped ? 15 : 0;
-    if (vector->late != 0)
-        fake.ends[0].ended_ns = fake.ends[2].ended_ns + vector->late;
-    if (vector->told)
+    fake.ends[2].lost_peer = strstr(vector->words, "own") == NULL;
+    fake.ends[0].warned_with = strstr(vector->words, "warned") != NULL ? 15 : 0;
+    fake.ends[0].stopped_with = strstr(vector->words, "stopped") != NULL ? 15 : 0;
+    if (late != NULL)
+        fake.ends[0].ended_ns = fake.ends[2].ended_ns + strtoull(late + strlen("late "), NULL, 10);
+    if (strstr(vector->words, "told") != NULL)
         fake.ends[0].leaving_ns = fake.ends[1].ended_ns;
-    if (vector->in_turn)
+    if (strstr(vector->words, "in_turn") != NULL)
         fake.ends[0].ended_ns = fake.ends[1].ended_ns + 1;
     for (size_t i = 0; i < 3; i++)
         fake.ends[i].line_ns = fake.ends[i].ended_ns;

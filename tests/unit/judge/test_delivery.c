@@ -24,7 +24,7 @@ static json_t *read_json(const char *text)
 /* Its own node has found it; here there is no file of it. */
 TEST(takes_what_another_node_has_found)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     JSON *delivery = read_json("{\"result\": {\"loss\": 0.25}, \"late_match\": true, "
                                "\"unwritten\": true, \"pattern_limits\": 3}");
     start_apart(&fake, delivery);
@@ -36,13 +36,12 @@ TEST(takes_what_another_node_has_found)
     CU_ASSERT_TRUE(rank->late_match);
     CU_ASSERT_TRUE(rank->unwritten);
     CU_ASSERT_EQUAL(rank->pattern_limits, 3);
-    fake_end(&fake);
 }
 
 /* A file of that name here is not the rank's. */
 TEST(looks_at_no_file_here)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     JSON *delivery = read_json("{\"error\": \"stale\", \"reason\": \"result.json is old\"}");
     start_apart(&fake, delivery);
     fake_write_rank(&fake, 1, "result.json", jq("{'loss': 0.5}"));
@@ -53,13 +52,12 @@ TEST(looks_at_no_file_here)
     CU_ASSERT_EQUAL(rank->result_error, JR_RESULT_STALE);
     CU_ASSERT_STRING_EQUAL(rank->reason, "result.json is old");
     CU_ASSERT_PTR_NULL(rank->result);
-    fake_end(&fake);
 }
 
 /* Nothing of what it says makes a rank succeed that did not. */
 TEST(refuses_words_that_are_none)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     JSON *delivery = read_json("{\"error\": \"fine\"}");
     start_apart(&fake, delivery);
     fake_judge(&fake);
@@ -69,13 +67,12 @@ TEST(refuses_words_that_are_none)
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[1].state, JR_RANK_FAILED);
     CU_ASSERT_PTR_NULL(fake.report.ranks[1].result);
-    fake_end(&fake);
 }
 
 /* Ranks are compared where all of them are known. */
 TEST(compares_it_with_what_is_here)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     char *equal[] = {(char *)"loss"};
     JSON *delivery = read_json("{\"result\": {\"loss\": 0.75}}");
     start_apart(&fake, delivery);
@@ -84,7 +81,6 @@ TEST(compares_it_with_what_is_here)
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_INCOMPLETE);
     CU_ASSERT_TRUE(fake.report.ranks[0].differs || fake.report.ranks[1].differs);
-    fake_end(&fake);
 }
 
 /* What a node sends is what it has found, in all that counts. */

@@ -42,7 +42,7 @@ static void check_cause(struct fake *fake, uint32_t i, const char *words, int co
 
 TEST(nobody_initialized)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, JR_MPI_PART_ABSENT);
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_INCOMPLETE);
@@ -55,13 +55,12 @@ TEST(nobody_initialized)
     fake_judge(&fake);
     JR_ASSERT_TEXT(fake.report.error, "1 singleton: `mpi: pmi1` is stated, but no rank called "
                                       "MPI_Init through it (the program needs libmpi.so.40)");
-    fake_end(&fake);
 }
 
 /* What is no promise is not held; a failure is one first. */
 TEST(these_are_no_singletons)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, JR_MPI_PART_ABSENT);
     fake.plan.mpi.stated = false;
     fake_judge(&fake);
@@ -79,12 +78,11 @@ TEST(these_are_no_singletons)
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_SUCCEEDED);
     CU_ASSERT_PTR_NULL(fake.report.error);
-    fake_end(&fake);
 }
 
 TEST(a_rank_left_the_others)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, JR_MPI_PART_INITIALIZED);
     for (uint32_t i = 0; i < 4; i++)
         if (i != 1)
@@ -96,7 +94,6 @@ TEST(a_rank_left_the_others)
     fake.ends[1].mpi = JR_MPI_PART_INITIALIZED;
     fake.policy.exit_status = JR_EXIT_STATUS_CLASS;
     check_cause(&fake, 1, "exited with code 0 after MPI_Init, without calling MPI_Finalize", 1);
-    fake_end(&fake);
 }
 
 /* Whoever aborted waits to be ended: jobrun's signal is not how it failed. */
@@ -116,7 +113,7 @@ TEST(a_rank_aborted)
         {JR_MPI_PART_BROKEN, 0, "broke the protocol of MPI's process manager", 0},
     };
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         start(&fake, JR_MPI_PART_INITIALIZED);
         for (uint32_t rank = 0; rank < 4; rank++)
             fake_stopped(&fake, rank);
@@ -127,14 +124,13 @@ TEST(a_rank_aborted)
             check_cause(&fake, 2, vectors[i].words, vectors[i].exit_code);
         fake_judge(&fake);
         check_states(&fake, "stopped stopped failed stopped ");
-        fake_end(&fake);
     }
 }
 
 /* Before the death of a peer, which is not its consequence. */
 TEST(the_first_is_the_cause)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, JR_MPI_PART_INITIALIZED);
     fake_stopped(&fake, 0);
     fake_signal(&fake, 1, SIGSEGV);
@@ -147,7 +143,6 @@ TEST(the_first_is_the_cause)
     fake_stopped(&fake, 3);
     check_cause(&fake, 2, "called MPI_Abort with code 3", 3);
     check_states(&fake, "stopped after_first_failure failed stopped ");
-    fake_end(&fake);
 }
 
 /* A program that is told to stop may end with 0 where it is: what ended the run is the cause, and
@@ -156,7 +151,7 @@ TEST(what_was_stopped_left_nobody)
 {
     static const enum jr_mpi_part parts[] = {JR_MPI_PART_INITIALIZED, JR_MPI_PART_LEFT};
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         start(&fake, parts[p]);
         for (uint32_t i = 0; i < 4; i++)
             fake.ends[i].stopped_with = SIGTERM;
@@ -175,6 +170,5 @@ TEST(what_was_stopped_left_nobody)
         fake_exit(&fake, 2, 7);
         check_cause(&fake, 2, "exited with code 7", 7);
         check_states(&fake, "stopped stopped failed stopped ");
-        fake_end(&fake);
     }
 }

@@ -53,11 +53,10 @@ TEST(what_does_not_convert_fails)
         {"n=(?<n>\\d+)", "", JR_RESULT_MISSING, "nothing in stdout.log matches 'n=(?<n>\\d+)'"},
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         start(&fake, cases[c].pattern, cases[c].log);
         CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, cases[c].error);
         JR_ASSERT_TEXT(fake.report.ranks[0].reason, cases[c].reason);
-        fake_end(&fake);
     }
 }
 
@@ -72,7 +71,7 @@ TEST(a_log_that_is_gone_is_told)
         {5, "stdout.log: could not be opened: No such file or directory"},
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         start(&fake, "n=(?<n>\\d+)", "");
         jr_judgement_release(&fake.report);
         CU_ASSERT_EQUAL(unlinkat(fake.fd, "attempt_0/0/stdout.log", 0), 0);
@@ -80,7 +79,6 @@ TEST(a_log_that_is_gone_is_told)
         fake_judge(&fake);
         CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_MISSING);
         JR_ASSERT_TEXT(fake.report.ranks[0].reason, cases[c].reason);
-        fake_end(&fake);
     }
 }
 
@@ -109,11 +107,10 @@ TEST(the_last_match_counts)
         {"w=(?<w>\\S+)", "bad\xff\xfe bytes w=ok\n", "{\"w\": \"ok\"}"},
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         start(&fake, cases[c].pattern, cases[c].log);
         CU_ASSERT_PTR_NULL(fake.report.ranks[0].reason);
         check_json(fake.report.ranks[0].result, cases[c].result);
-        fake_end(&fake);
     }
 }
 
@@ -127,7 +124,7 @@ TEST(long_logs_are_searched_in_windows)
     char *log = malloc(SIZE + 1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(log);
     for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         (void)memset(log, '.', SIZE);
         log[SIZE] = '\0';
         if (places[p] > 0)
@@ -135,7 +132,6 @@ TEST(long_logs_are_searched_in_windows)
         (void)memcpy(log + places[p], "n=1234567890", 12);
         start(&fake, "^n=(?<n>\\d+)", log);
         check_json(fake.report.ranks[0].result, "{\"n\": 1234567890}");
-        fake_end(&fake);
     }
     free(log);
 }
@@ -145,13 +141,12 @@ TEST(a_window_does_not_end_a_line)
 {
     enum { SIZE = (2 << 20) + 500000 };
     char *log = malloc(SIZE + 1);
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     CU_ASSERT_PTR_NOT_NULL_FATAL(log);
     (void)memset(log, '7', SIZE);
     log[SIZE] = '\0';
     start(&fake, "^(?<n>\\d{1,9})$", log);
     CU_ASSERT_PTR_NULL(fake.report.ranks[0].result);
-    fake_end(&fake);
     free(log);
 }
 
@@ -169,7 +164,7 @@ TEST(long_matches_are_found_anywhere)
 {
     static const size_t lengths[] = {4, 5000, LONGEST - 300};
     static char log[LARGE + 1];
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, "x", "x");
     for (size_t l = 0; l < 3; l++)
         for (size_t at = CHUNK - LONGEST - 300; at < CHUNK + LONGEST; at += 10007) {
@@ -183,7 +178,6 @@ TEST(long_matches_are_found_anywhere)
             const json_t *result = fake.report.ranks[0].result;
             CU_ASSERT_EQUAL(json_string_length(json_object_get(result, "m")), len);
         }
-    fake_end(&fake);
 }
 
 /* Where the search goes on within a line, its beginning is not there. */
@@ -191,7 +185,7 @@ TEST(what_stands_before_is_known)
 {
     static const char line[] = "(?<n>^v=\\d$)";
     static char log[LARGE + 1];
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, "x", "x");
     for (size_t at = CHUNK - LONGEST - 260; at < CHUNK - LONGEST + 260; at++) {
         if (at > CHUNK - LONGEST - 250 && at < CHUNK - LONGEST - 10)
@@ -206,21 +200,19 @@ TEST(what_stands_before_is_known)
         search(&fake, "(?<w>^v=\\d$)", log);
         check_json(fake.report.ranks[0].result, "{\"w\": \"v=9\"}");
     }
-    fake_end(&fake);
 }
 
 /* What took no part in the last match is not there, whatever an earlier one had. */
 TEST(groups_are_those_of_the_last_match)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, "a=(?<a>\\d+)(?: b=(?<w>\\d+))?(?: c=(?<z>\\d+))?", "a=1 b=22\na=333 c=4444");
     check_json(fake.report.ranks[0].result, "{\"a\": \"333\", \"z\": \"4444\"}");
-    fake_end(&fake);
 }
 
 TEST(a_stream_must_be_captured)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, "n=(?<n>\\d+)", "n=1\n");
     fake.ranks[0].out_path = NULL;
     fake_judge(&fake);
@@ -231,7 +223,6 @@ TEST(a_stream_must_be_captured)
     fake_write_rank(&fake, 0, "stderr.log", "n=4\n");
     fake_judge(&fake);
     check_json(fake.report.ranks[0].result, "{\"n\": 4}");
-    fake_end(&fake);
 }
 
 /* What comes when the rank has ended is not the rank's. */
@@ -263,7 +254,7 @@ TEST(only_what_the_rank_wrote_counts)
         {"n=1\n", 5, true, "{\"n\": 1}", false, NULL},
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         start(&fake, "n=(?<n>\\d+)", cases[c].log);
         fake.ends[0].pinned = cases[c].captured != UINT64_MAX;
         fake.ends[0].captured = cases[c].captured;
@@ -279,7 +270,6 @@ TEST(only_what_the_rank_wrote_counts)
         CU_ASSERT_EQUAL(rank->result_error, cases[c].reason == NULL  ? JR_RESULT_NONE
                                             : cases[c].reason == cut ? JR_RESULT_CHANGED
                                                                      : JR_RESULT_MISSING);
-        fake_end(&fake);
     }
 }
 
@@ -288,7 +278,7 @@ TEST(tells_of_lines_that_take_too_long)
 {
     static const char pattern[] = "n=(?<w>(?:a+a*)+b)";
     static const char bad[] = "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     char log[256];
     (void)snprintf(log, sizeof log, "%sn=ab\n%s", bad, bad);
     start(&fake, pattern, log);
@@ -300,12 +290,11 @@ TEST(tells_of_lines_that_take_too_long)
     CU_ASSERT_EQUAL(fake.report.ranks[0].pattern_limits, 1);
     JR_ASSERT_TEXT(fake.report.ranks[0].reason,
                    "nothing in stdout.log matches 'n=(?<w>(?:a+a*)+b)' within the match limit");
-    fake_end(&fake);
 }
 
 TEST(nothing_is_asked_of_the_others)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, "n=(?<n>\\d+)", "nothing\n");
     fake.policy.results.required = (char *)"none";
     fake_judge(&fake);
@@ -317,7 +306,6 @@ TEST(nothing_is_asked_of_the_others)
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_MISSING);
     CU_ASSERT_PTR_NOT_NULL(fake.report.ranks[0].reason);
-    fake_end(&fake);
 }
 
 TEST(a_bad_pattern_is_an_error)
@@ -350,13 +338,12 @@ TEST(goes_on_line_by_line_behind_a_bad_one)
         {"", "n=aab\nn=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb", "{\"w\": \"aab\"}", 2},
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         char log[256];
         (void)snprintf(log, sizeof log, "%s%s%s", cases[c].before, bad, cases[c].after);
         start(&fake, pattern, log);
         check_json(fake.report.ranks[0].result, cases[c].result);
         CU_ASSERT_EQUAL(fake.report.ranks[0].pattern_limits, cases[c].limits);
-        fake_end(&fake);
     }
 }
 
@@ -368,7 +355,7 @@ TEST(counts_a_bad_line_at_a_border_once)
     static const size_t places[] = {CHUNK - 100, CHUNK + LONGEST + 256 - 20,
                                     CHUNK + LONGEST + 256 + 20};
     static char log[LARGE + 1];
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, "x", "x");
     for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
         memset(log, '.', LARGE);
@@ -378,7 +365,6 @@ TEST(counts_a_bad_line_at_a_border_once)
         check_json(fake.report.ranks[0].result, "{\"w\": \"aab\"}");
         CU_ASSERT_EQUAL(fake.report.ranks[0].pattern_limits, 1);
     }
-    fake_end(&fake);
 }
 
 /* A log that would take hours is given up, and it is said why. */
@@ -387,7 +373,7 @@ TEST(gives_up_on_a_log_of_bad_lines)
     enum { LINES = 10002 };
     static const char bad[] = "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
     static char log[LINES * sizeof bad];
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     size_t len = 0;
     for (int i = 0; i < LINES; i++, len += sizeof bad - 1)
         memcpy(log + len, bad, sizeof bad);
@@ -397,14 +383,13 @@ TEST(gives_up_on_a_log_of_bad_lines)
     JR_ASSERT_TEXT(
         fake.report.ranks[0].reason,
         "'n=(?<w>(?:a+a*)+b)' takes too many steps for more than 9999 lines of stdout.log");
-    fake_end(&fake);
 }
 
 /* Anything but a file of its own is no log. */
 TEST(reads_no_log_that_is_none)
 {
     static const char path[] = "attempt_0/0/stdout.log";
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, "n=(?<n>\\d+)", "n=1\n");
     fake_write(&fake, "elsewhere", "n=1\n");
     for (int what = 0; what < 3; what++) {
@@ -422,7 +407,6 @@ TEST(reads_no_log_that_is_none)
         CU_ASSERT_EQUAL(strncmp(fake.report.ranks[0].reason, "stdout.log: ", 12), 0);
         CU_ASSERT_FALSE(jr_pattern_holds("n", fake.fd, "attempt_0/0/stdout.log"));
     }
-    fake_end(&fake);
 }
 
 /* Have a file been written so many seconds after the start. */
@@ -437,7 +421,7 @@ static void set_time(const struct fake *fake, const char *path, int64_t seconds)
 TEST(refuses_a_link_to_an_old_log)
 {
     static const char path[] = "attempt_0/0/stdout.log";
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, "n=(?<n>\\d+)", "n=1\n");
     set_time(&fake, path, -1);
     fake_judge(&fake);
@@ -451,7 +435,6 @@ TEST(refuses_a_link_to_an_old_log)
     set_time(&fake, path, 0);
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_NONE);
-    fake_end(&fake);
 }
 
 /* Another's output is nobody's by a link; a rank of which nothing is asked has none then. */
@@ -489,7 +472,7 @@ TEST(refuses_a_log_of_two_ranks)
 TEST(knows_the_end_in_a_log_with_a_gap)
 {
     JR_BUF_CLEANUP struct jr_buf log = JR_BUF_INIT;
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     jr_buf_str(&log, "n=1\n");
     jr_log_gap_print(&log, 5000);
     jr_buf_str(&log, "n=2\nn=3\n");
@@ -515,7 +498,6 @@ TEST(knows_the_end_in_a_log_with_a_gap)
     fake.ends[0].captured = 5013;
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_CHANGED);
-    fake_end(&fake);
 }
 
 /* What log_limit left out may hold the last match, unless another comes after it. */
@@ -538,7 +520,7 @@ TEST(a_match_before_a_gap_need_not_be_the_last)
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct jr_buf log JR_BUF_CLEANUP = JR_BUF_INIT;
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         jr_buf_str(&log, cases[c].head);
         jr_log_gap_print(&log, 5000);
         jr_buf_str(&log, cases[c].tail);
@@ -557,7 +539,6 @@ TEST(a_match_before_a_gap_need_not_be_the_last)
                         cases[c].reason == NULL ? JR_RESULT_NONE : JR_RESULT_MISSING);
         if (cases[c].reason != NULL)
             CU_ASSERT_PTR_NOT_NULL(strstr(fake.report.ranks[0].reason, cases[c].reason));
-        fake_end(&fake);
     }
 }
 
@@ -565,7 +546,7 @@ TEST(a_match_before_a_gap_need_not_be_the_last)
 TEST(holds_where_a_log_has_a_match)
 {
     static const char path[] = "attempt_0/0/stdout.log";
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, "x", "one\ntwo lines\nthree");
     CU_ASSERT_TRUE(jr_pattern_holds("two", fake.fd, path));
     CU_ASSERT_TRUE(jr_pattern_holds("^two lines$", fake.fd, path));
@@ -578,13 +559,12 @@ TEST(holds_where_a_log_has_a_match)
     CU_ASSERT_FALSE(jr_pattern_holds("two", fake.fd, "attempt_0/0/no.log"));
     fake_write_rank(&fake, 0, "stdout.log", "");
     CU_ASSERT_FALSE(jr_pattern_holds("two", fake.fd, path));
-    fake_end(&fake);
 }
 
 TEST(text_that_holds_a_nul_is_no_number)
 {
     static const char log[] = "n=1\0002\n";
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, "n=(?<n>[^\\n]+)", "x");
     fake_write_bytes(jr_arena_printf(&fake.arena, "%s/attempt_0/0/stdout.log", fake.dir), log,
                      sizeof log - 1);
@@ -596,7 +576,6 @@ TEST(text_that_holds_a_nul_is_no_number)
     fake.policy.results.pattern = (char *)"n=(?<x>[^\\n]+)";
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_FIELD);
-    fake_end(&fake);
 }
 
 /* A message shows as much of a value as a line has room for. */
@@ -604,10 +583,9 @@ TEST(shows_a_long_value_cut)
 {
     static const char sixty[] = "012345678901234567890123456789012345678901234567890123456789";
     JR_BUF_CLEANUP struct jr_buf log = JR_BUF_INIT, want = JR_BUF_INIT;
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     jr_buf_printf(&log, "b=%sXYZ\n", sixty);
     jr_buf_printf(&want, "stdout.log: 'b' is '%s', not true or false", sixty);
     start(&fake, "b=(?<b>\\S+)", log.data);
     JR_ASSERT_TEXT(fake.report.ranks[0].reason, want.data);
-    fake_end(&fake);
 }

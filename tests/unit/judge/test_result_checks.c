@@ -36,7 +36,7 @@ static void check(bool equal, const struct vector *vectors, size_t count,
                   enum jr_result_error error)
 {
     for (size_t v = 0; v < count; v++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         start(&fake, equal, vectors[v].values);
         for (size_t i = 0; i < 4; i++) {
             const struct jr_rank_judgement *rank = &fake.report.ranks[i];
@@ -49,7 +49,6 @@ static void check(bool equal, const struct vector *vectors, size_t count,
             CU_ASSERT_EQUAL(rank->result_error,
                             vectors[v].values[i] == NULL ? JR_RESULT_FIELD : error);
         }
-        fake_end(&fake);
     }
 }
 
@@ -105,7 +104,7 @@ TEST(the_same_twice_is_not_distinct)
 TEST(those_that_failed_are_not_compared)
 {
     static const char *const values[] = {"1", "1", "2", "1"};
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, true, values);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_INCOMPLETE);
     fake_exit(&fake, 2, 1);
@@ -113,7 +112,6 @@ TEST(those_that_failed_are_not_compared)
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_FAILED);
     CU_ASSERT_EQUAL(fake.report.ranks[0].state, JR_RANK_SUCCEEDED);
     CU_ASSERT_EQUAL(fake.report.ranks[2].result_error, JR_RESULT_NONE);
-    fake_end(&fake);
 }
 
 /* As nodes that know nothing of each other are compared: what differs is told, and what is wrong by
@@ -121,7 +119,7 @@ TEST(those_that_failed_are_not_compared)
 TEST(comparing_again_leaves_the_others_alone)
 {
     static const char *const values[4] = {"1", "1", "1", "1"};
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, true, values);
     fake_write_rank(&fake, 2, "result.json", "");
     fake_write_rank(&fake, 3, "result.json", "");
@@ -145,5 +143,4 @@ TEST(comparing_again_leaves_the_others_alone)
         for (size_t i = 0; i < 4; i++)
             CU_ASSERT_EQUAL(fake.report.ranks[i].state, steps[s].states[i]);
     }
-    fake_end(&fake);
 }

@@ -53,7 +53,7 @@ TEST(withholds_what_is_ordered)
          "w..ww."},
     };
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         struct jr_injection rows[2] = {vectors[v].rows[0], vectors[v].rows[1]};
         start(&fake, 6, "all");
         fake.plan.injections = rows;
@@ -65,7 +65,6 @@ TEST(withholds_what_is_ordered)
             else
                 check_taken(&fake, i);
         }
-        fake_end(&fake);
     }
 }
 
@@ -96,7 +95,7 @@ TEST(asks_whether_it_returned)
         {JR_FORM_PYTHON, "none", false, 77, JR_RESULT_NONE, NULL},
     };
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         start(&fake, 1, vectors[v].required);
         fake.plan.returns = true;
         fake.plan.form = vectors[v].form;
@@ -108,7 +107,6 @@ TEST(asks_whether_it_returned)
             check_taken(&fake, 0);
         else
             check_refused(&fake, 0, vectors[v].error, vectors[v].reason);
-        fake_end(&fake);
     }
 }
 
@@ -123,7 +121,7 @@ static void pin(struct fake *fake, uint32_t i)
 /* What a rank had when it ended is its result, and nothing that came later. */
 TEST(holds_to_what_was_there_at_the_end)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, 4, "0-2");
     for (uint32_t i = 0; i < 4; i++)
         pin(&fake, i);
@@ -144,14 +142,13 @@ TEST(holds_to_what_was_there_at_the_end)
     fake_judge(&fake);
     check_refused(&fake, 1, JR_RESULT_CHANGED,
                   "result.json was changed after the rank had returned (8 bytes then, 12 now)");
-    fake_end(&fake);
 }
 
 /* Bytes that were changed behind the kernel's back, as through mapped memory.
  */
 TEST(compares_what_it_holds)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, 4, "0-2");
     for (uint32_t i = 0; i < 4; i++) {
         pin(&fake, i);
@@ -166,14 +163,13 @@ TEST(compares_what_it_holds)
                   "that it had, and holds something else");
     check_taken(&fake, 2);
     check_taken(&fake, 3); /* of which nothing is asked */
-    fake_end(&fake);
 }
 
 /* On another node the device and the inode are not the same. */
 TEST(compares_far_files_by_time_and_size)
 {
     for (int far = 0; far < 2; far++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         start(&fake, 1, "all");
         pin(&fake, 0);
         fake.ends[0].result.dev++;
@@ -185,14 +181,13 @@ TEST(compares_far_files_by_time_and_size)
         else
             check_refused(&fake, 0, JR_RESULT_CHANGED,
                           "result.json was changed after the rank had ended (8 bytes then, 8 now)");
-        fake_end(&fake);
     }
 }
 
 /* What stood there before the start is nobody's result. */
 TEST(refuses_what_is_old)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     struct jr_error err;
     start(&fake, 2, "0");
     for (uint32_t i = 0; i < 2; i++)
@@ -204,7 +199,6 @@ TEST(refuses_what_is_old)
                   jr_arena_printf(&fake.arena, "%s is the one from before the start",
                                   fake.ranks[0].result_path));
     check_refused(&fake, 1, JR_RESULT_NONE, NULL);
-    fake_end(&fake);
 }
 
 /* Until the clock of files has gone on: by two ticks, since files may already have the time of the
@@ -227,7 +221,7 @@ TEST(refuses_what_is_old_elsewhere)
     for (int vector = 0; vector < 8; vector++) {
         bool born = vector & 1, touched = vector & 2, linked = vector & 4;
         struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         struct jr_error err;
         start(&fake, 1, "all");
         fake_write(&fake, "old", jq("{'a': 1}"));
@@ -253,7 +247,6 @@ TEST(refuses_what_is_old_elsewhere)
                           linked ? "result.json is a link to a file from before the start"
                                  : "result.json is a file from before the start that was moved "
                                    "here, or whose folder was: a copy counts");
-        fake_end(&fake);
     }
 }
 
@@ -261,7 +254,7 @@ TEST(keeps_to_the_limit)
 {
     static const char large[] = "result.json has 8 bytes, more than results.limit (7) allows; "
                                 "write large data to a file of `artifacts`";
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, 2, "0");
     fake.policy.results.limit = (char *)"8";
     fake_judge(&fake);
@@ -271,7 +264,6 @@ TEST(keeps_to_the_limit)
     fake_judge(&fake);
     check_refused(&fake, 0, JR_RESULT_TOO_LARGE, large);
     check_refused(&fake, 1, JR_RESULT_NONE, NULL);
-    fake_end(&fake);
 }
 
 /* Link the result of rank `to` to that of rank `from`. */
@@ -299,7 +291,7 @@ static void check_fault(const struct fake *fake, uint32_t i, const char *reason)
 /* One file cannot be what two ranks delivered. */
 TEST(refuses_a_file_of_two_ranks)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, 6, "0-4");
     link_result(&fake, 0, 2);
     link_result(&fake, 4, 3);
@@ -318,13 +310,12 @@ TEST(refuses_a_file_of_two_ranks)
                                         "result of another rank does not count",
                                         others[i]));
     }
-    fake_end(&fake);
 }
 
 /* With one path for all it is the result of the one that must deliver. */
 TEST(gives_a_common_file_to_who_is_asked)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     start(&fake, 3, "1");
     for (uint32_t i = 0; i < 3; i++)
         fake.ranks[i].result_path = "attempt_0/0/result.json";
@@ -332,7 +323,6 @@ TEST(gives_a_common_file_to_who_is_asked)
     check_refused(&fake, 0, JR_RESULT_NONE, NULL);
     check_taken(&fake, 1);
     check_refused(&fake, 2, JR_RESULT_NONE, NULL);
-    fake_end(&fake);
 }
 
 TEST(names_where_a_result_comes_from)
@@ -351,7 +341,7 @@ TEST(names_where_a_result_comes_from)
     } streams[] = {{JR_FROM_STDOUT, "standard output was not captured"},
                    {JR_FROM_STDERR, "standard error was not captured"}};
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         start(&fake, 2, "0");
         fake.policy.results.from = streams[i].from;
         fake.policy.results.pattern = (char *)"x";
@@ -360,6 +350,5 @@ TEST(names_where_a_result_comes_from)
         fake_judge(&fake);
         check_refused(&fake, 0, JR_RESULT_MISSING, streams[i].missing);
         check_refused(&fake, 1, JR_RESULT_NONE, NULL);
-        fake_end(&fake);
     }
 }

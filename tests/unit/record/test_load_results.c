@@ -366,7 +366,7 @@ TEST(a_limit_may_be_told_by_the_message_alone)
  * the cause, if results.json says that there is one. */
 TEST(exceptions_of_the_cause_are_read_again)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     struct jr_loaded_run past;
     struct jr_error err = {0};
     fake_start(&fake, 3);
@@ -394,7 +394,6 @@ TEST(exceptions_of_the_cause_are_read_again)
     JR_ASSERT_TEXT(past.plan.run_dir, "/r/exp1");
     JR_ASSERT_TEXT(past.id, "exp1/node_0");
     jr_loaded_run_release(&past);
-    fake_end(&fake);
 }
 
 TEST(what_is_not_there_is_refused)

@@ -238,7 +238,7 @@ TEST(names_who_left_early)
 TEST(says_how_results_are_written)
 {
     for (int i = 0; i < 3; i++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         const struct jr_page page = {
             .out = &out, .report = &fake.report, .plan = &fake.plan, .outcome = &fake.outcome};
@@ -254,6 +254,5 @@ TEST(says_how_results_are_written)
                              : "  try:        each rank writes JSON to the file that "
                                "JOBRUN_RESULT_FILE names; `results: {from: stdout}` and `results: "
                                "{pattern: REGEX}` read it from the output\n");
-        fake_end(&fake);
     }
 }

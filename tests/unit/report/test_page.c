@@ -45,7 +45,7 @@ static void check_lacks(const struct jr_buf *out, const char *part)
 
 TEST(begins_with_the_verdict)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     begin(&fake);
     fake.plan.name = "a<b";
@@ -65,12 +65,11 @@ TEST(begins_with_the_verdict)
     check_holds(&out, jq("</header>\n<main>\n<section id='cause'"));
     check_holds(&out, jq("<h2 id='cause-title'>Cause</h2>\n<pre "));
     check_holds(&out, "</main>\n</body>\n</html>\n");
-    fake_end(&fake);
 }
 
 TEST(tells_of_the_shape)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     begin(&fake);
     fake.plan.nodes = 2;
@@ -88,7 +87,6 @@ TEST(tells_of_the_shape)
     check_holds(&out, jq("<h2 id='cause-title'>Outcome</h2>"));
     check_lacks(&out, jq("id='origin'"));
     check_lacks(&out, jq("id='place'"));
-    fake_end(&fake);
 }
 
 #define ROW(name, text) "<tr><th scope=\"row\">" name "</th><td>" text "</td></tr>\n"
@@ -96,7 +94,7 @@ TEST(tells_of_the_shape)
 /* What the other files of its folder say. */
 TEST(tells_where_it_came_from)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     begin(&fake);
     fake_write(&fake, "run.json",
@@ -129,12 +127,11 @@ TEST(tells_where_it_came_from)
                          "scope='row'>nodes</th><td>2</td><td>a.yaml:3:8</td><td>stated</td></tr>\n"
                          "<tr><th scope='row'>device</th><td>c&lt;d</td><td>default: none "
                          "here</td><td></td></tr>\n</tbody>"));
-    fake_end(&fake);
 }
 
 TEST(leaves_out_what_is_not_known)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     begin(&fake);
     fake_write(&fake, "run.json", jq("{'git': {'commit': 'c0ffee'}}"));
@@ -145,12 +142,11 @@ TEST(leaves_out_what_is_not_known)
     check_lacks(&out, jq("<th scope='row'>code</th>"));
     check_lacks(&out, "<dt>host</dt>");
     check_lacks(&out, jq("id='origin'"));
-    fake_end(&fake);
 }
 
 TEST(links_to_its_files)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     begin(&fake);
     fake_exit(&fake, 0, 3);
@@ -168,7 +164,6 @@ TEST(links_to_its_files)
     check_holds(&out,
                 "</pre>\n<p><a "
                 "href=\"a%20b/runs/x/attempt_0/0/stderr.log\">attempt_0/0/stderr.log</a></p>\n");
-    fake_end(&fake);
 }
 
 /* Each node of a run in parts has a folder of its own, and a host. */
@@ -176,7 +171,7 @@ TEST(links_to_its_parts)
 {
     static const char nodes[] = "[{\"part\": \"node_0\", \"host\": \"n<0\", \"status\": "
                                 "\"succeeded\"}, {\"status\": \"absent\"}]";
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -194,12 +189,11 @@ TEST(links_to_its_parts)
     check_holds(&out, "<li><a href=\"a%20b/runs/x/node_0\">node_0</a>: the part of this node's "
                       "jobrun, on n&lt;0</li>\n</ul>");
     check_lacks(&out, "<dt>host</dt>"); /* there are several */
-    fake_end(&fake);
 }
 
 TEST(is_lines_for_people)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {0};
     begin(&fake);
@@ -210,7 +204,6 @@ TEST(is_lines_for_people)
     CU_ASSERT_EQUAL(strncmp(out.data, "jobrun: ", 8), 0);
     check_lacks(&out, "<html");
     check_lacks(&out, "\033");
-    fake_end(&fake);
 }
 
 TEST(wants_results)

@@ -207,7 +207,7 @@ TEST(says_what_is_left)
         {3, {5, 0, 1}, "3 processes could not be ended: pid 5, 1"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         const struct jr_page page = {.out = &out, .outcome = &fake.outcome};
         fake_start(&fake, 2);
@@ -220,7 +220,6 @@ TEST(says_what_is_left)
         fake.ends[1].end = JR_END_LOST;
         jr_print_left(&page);
         JR_ASSERT_TEXT(out.data, "0 processes left, lost nodes aside");
-        fake_end(&fake);
     }
 }
 

@@ -52,18 +52,17 @@ static void begin_hung(struct fake *fake)
 
 TEST(finds_what_hung_ranks_left)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     begin_hung(&fake);
     check_stacks(&fake, "0-2", "0 2");
     check_stacks(&fake, "0,1", "0");
     check_stacks(&fake, "1", "");
     check_stacks(&fake, "7", "");
-    fake_end(&fake);
 }
 
 TEST(says_why_there_are_none)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     struct jr_error err = {0};
     const uint32_t none = 7;
     char expected[128];
@@ -78,7 +77,6 @@ TEST(says_why_there_are_none)
     JR_ASSERT_TEXT(err.text, expected);
     CU_ASSERT_EQUAL(unlinkat(fake.fd, "run.json", 0), 0);
     CU_ASSERT_PTR_NULL(find_stacks(&fake, "0", NULL, &err));
-    fake_end(&fake);
 }
 
 #define PLAN "{\"ranks\": [{\"rank\": 0}, {\"rank\": 1}]}"
@@ -94,10 +92,9 @@ static void begin_live(struct fake *fake)
 
 TEST(finds_no_rank_that_has_gone)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     begin_live(&fake);
     check_stacks(&fake, "0-1", "");
-    fake_end(&fake);
 }
 
 TEST(prints_evidence)
@@ -135,7 +132,7 @@ static int watch(const struct fake *fake, bool once, char *ret, size_t size)
 
 TEST(watches_without_a_terminal)
 {
-    struct fake fake;
+    struct fake fake RELEASE(fake_end) = {0};
     char table[4096];
     begin_live(&fake);
     CU_ASSERT_EQUAL(watch(&fake, true, table, sizeof table), 0);
@@ -147,7 +144,6 @@ TEST(watches_without_a_terminal)
     JR_ASSERT_TEXT(table, "");
     CU_ASSERT_EQUAL(unlinkat(fake.fd, "plan.json", 0), 0);
     CU_ASSERT_EQUAL(watch(&fake, false, table, sizeof table), -1);
-    fake_end(&fake);
 }
 
 /* In a process of its own: a watch on a terminal, until it is told to end. It exits with the signal
@@ -192,7 +188,7 @@ TEST(watches_on_a_terminal)
 {
     for (int ending = 0; ending < ENDINGS; ending++) {
         const struct winsize size = {.ws_row = 10, .ws_col = 80};
-        struct fake fake;
+        struct fake fake RELEASE(fake_end) = {0};
         int master, slave, status = 0;
         begin_live(&fake);
         CU_ASSERT_EQUAL_FATAL(openpty(&master, &slave, NULL, NULL, &size), 0);
@@ -216,6 +212,5 @@ TEST(watches_on_a_terminal)
         CU_ASSERT_EQUAL(WEXITSTATUS(status), ending == BY_SIGNAL ? SIGTERM : 100);
         (void)close(master);
         (void)close(slave);
-        fake_end(&fake);
     }
 }
