@@ -53,7 +53,6 @@ static void put_list(struct jr_buf *out, const struct jr_json_row *row, const vo
 {
     const char *items = *(const char *const *)((const char *)from + row->at);
     size_t count = *(const size_t *)((const char *)from + row->count_at);
-    jr_json_key(out, row->key);
     jr_buf_char(out, '[');
     for (size_t i = 0; i < count; i++) {
         jr_buf_str(out, i == 0 ? "{" : ", {");
@@ -63,61 +62,50 @@ static void put_list(struct jr_buf *out, const struct jr_json_row *row, const vo
     jr_buf_char(out, ']');
 }
 
-void jr_json_row_put(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
+void jr_json_row_value(struct jr_buf *out, const struct jr_json_row *row, const void *holder)
 {
+    const void *at = (const char *)holder + row->at;
+    int64_t number;
     char name[JR_SIGNAL_NAME];
-    if (row->put != NULL) {
-        row->put(out, row, from);
-        return;
-    }
-    if (row->kind == JR_ROW_VALUE || row->kind == JR_ROW_VALUES)
-        return;
-    const void *holder = from[row->in], *at = (const char *)holder + row->at;
     if (is_none(row, holder)) {
-        jr_json_put_str(out, row->key, NULL);
+        jr_buf_str(out, "null");
         return;
     }
     switch (row->kind) {
     case JR_ROW_VALUE:
     case JR_ROW_VALUES:
+    case JR_ROW_SECONDS:
+    case JR_ROW_SPAN:
+    case JR_ROW_TIME:
         break;
     case JR_ROW_TEXT:
-        jr_json_put_str(out, row->key, *(const char *const *)at);
+        jr_json_quote(out, *(const char *const *)at);
         break;
     case JR_ROW_FLAG:
-        jr_json_put_bool(out, row->key, *(const bool *)at);
+        jr_buf_str(out, *(const bool *)at ? "true" : "false");
         break;
     case JR_ROW_I32:
     case JR_ROW_U32:
     case JR_ROW_U64:
     case JR_ROW_I64:
-        jr_json_put_int(out, row->key, jr_json_row_load(row, holder));
+        number = jr_json_row_load(row, holder);
+        jr_buf_str(out, number < 0 ? "-" : "");
+        jr_buf_u64(out, number < 0 ? -(uint64_t)number : (uint64_t)number);
         break;
     case JR_ROW_REAL: {
         json_t *real = json_real(*(const double *)at);
-        jr_json_key(out, row->key);
         jr_json_print(out, real, 0);
         json_decref(real);
         break;
     }
     case JR_ROW_WORD:
-        jr_json_put_str(out, row->key, row->shape.words[*(const int32_t *)at - row->first]);
+        jr_json_quote(out, row->shape.words[*(const int32_t *)at - row->first]);
         break;
     case JR_ROW_SIGNAL:
         jr_signal_name(name, *(const int32_t *)at);
-        jr_json_put_str(out, row->key, name);
-        break;
-    case JR_ROW_SECONDS:
-        jr_json_put_decimal(out, row->key, *(const uint64_t *)at, 3);
-        break;
-    case JR_ROW_SPAN:
-        jr_json_put_decimal(out, row->key, *(const uint64_t *)at / 1000, 6);
-        break;
-    case JR_ROW_TIME:
-        jr_json_put_decimal(out, row->key, *(const uint64_t *)at / MS, 3);
+        jr_json_quote(out, name);
         break;
     case JR_ROW_OBJECT:
-        jr_json_key(out, row->key);
         jr_buf_char(out, '{');
         jr_json_rows_put(out, row->rows, row->rows_count, &at);
         jr_buf_char(out, '}');
@@ -125,6 +113,28 @@ void jr_json_row_put(struct jr_buf *out, const struct jr_json_row *row, const vo
     case JR_ROW_LIST:
         put_list(out, row, holder);
         break;
+    }
+}
+
+void jr_json_row_put(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
+{
+    if (row->put != NULL) {
+        row->put(out, row, from);
+        return;
+    }
+    if (row->kind == JR_ROW_VALUE || row->kind == JR_ROW_VALUES)
+        return;
+    const void *holder = from[row->in];
+    const uint64_t *time = (const void *)((const char *)holder + row->at);
+    if (row->kind == JR_ROW_SECONDS)
+        jr_json_put_decimal(out, row->key, *time, 3);
+    else if (row->kind == JR_ROW_SPAN)
+        jr_json_put_decimal(out, row->key, *time / 1000, 6);
+    else if (row->kind == JR_ROW_TIME)
+        jr_json_put_decimal(out, row->key, *time / MS, 3);
+    else {
+        jr_json_key(out, row->key);
+        jr_json_row_value(out, row, holder);
     }
 }
 

@@ -119,6 +119,9 @@ void jr_json_rows_put(struct jr_buf *out, const struct jr_json_row *rows, size_t
 /* Append one of them. */
 void jr_json_row_put(struct jr_buf *out, const struct jr_json_row *row, const void *const *from);
 
+/* Append the value alone of a member, but for a time. */
+void jr_json_row_value(struct jr_buf *out, const struct jr_json_row *row, const void *from);
+
 /* The object. The caller's; NULL where memory runs out. */
 json_t *jr_json_rows_object(const struct jr_json_row *rows, size_t count, const void *const *from);
 

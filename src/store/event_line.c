@@ -12,44 +12,16 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* How a member is stored, and written. */
-enum form {
-    NUMBER32,
-    NUMBER64,
-    SIGNED, /* negative: null */
-    FLAG,
-    NAMED,   /* a signal by its name; 0: null */
-    WORD,    /* an enum by the words of the shape, from `first` on */
-    SECONDS, /* from milliseconds */
-};
-
-struct member {
-    const char *key;
-    enum form form;
-    size_t at;
-    struct jr_json_shape shape;
-    int32_t first; /* WORD: the enum's value of the first word */
-    const char *help;
-};
-
 #define WORD_OF(name, word)           word,
 #define INJECT_WORD(name, word, help) word,
 static const char *const timeouts[] = {JR_TIMEOUTS(WORD_OF)};
 static const char *const problems[] = {JR_STEP_PROBLEMS(WORD_OF)};
 static const char *const injects[] = {JR_INJECTS(INJECT_WORD)};
 
-#define AT(name) offsetof(struct jr_event, name)
-#define TEXT(schema)                                                                               \
-    {                                                                                              \
-        .text = (schema)                                                                           \
-    }
-#define TEXT_OR_NULL(schema)                                                                       \
-    {                                                                                              \
-        .text = (schema), .null = true                                                             \
-    }
-#define PID    "{\"type\": \"integer\", \"minimum\": 1}"
-#define PORT   "{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 65535}"
-#define STREAM "{\"enum\": [1, 2]}"
+#define IS(kind, member) JR_AT(struct jr_event, kind, member)
+#define PID              "{\"type\": \"integer\", \"minimum\": 1}"
+#define PORT             "{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 65535}"
+#define STREAM           "{\"enum\": [1, 2]}"
 
 _Static_assert(sizeof(enum jr_stage) == sizeof(uint32_t) &&
                    sizeof(enum jr_timeout) == sizeof(uint32_t) &&
@@ -57,58 +29,40 @@ _Static_assert(sizeof(enum jr_stage) == sizeof(uint32_t) &&
                    sizeof(enum jr_step_problem) == sizeof(uint32_t),
                "enums are read and written as uint32_t");
 
-static const struct member members[] = {
-    [JR_SAYS_RANK] = {"rank", NUMBER32, AT(rank), TEXT(JR_SHAPE_COUNT), 0, NULL},
-    [JR_SAYS_PID] = {"pid", NUMBER32, AT(pid), TEXT(PID), 0, NULL},
-    [JR_SAYS_STREAM] = {"stream", NUMBER32, AT(stream), TEXT(STREAM), 0, "1 stdout, 2 stderr."},
-    [JR_SAYS_EXIT_CODE] = {"exit_code", SIGNED, AT(exit_code), TEXT_OR_NULL(JR_SHAPE_CODE), 0,
-                           "null: it died by the signal."},
-    [JR_SAYS_EXIT_SIGNAL] = {"signal", NAMED, AT(signal), TEXT_OR_NULL(JR_SHAPE_SIGNAL), 0,
-                             "null: it exited with the code."},
-    [JR_SAYS_SIGNAL] = {"signal", NAMED, AT(signal), TEXT(JR_SHAPE_SIGNAL), 0, NULL},
-    [JR_SAYS_RETURNED] = {"returned", FLAG, AT(returned), TEXT(JR_SHAPE_FLAG), 0, NULL},
-    [JR_SAYS_STAGE] = {"stage", NUMBER32, AT(stage), TEXT(PID), 0, "The step that failed."},
-    [JR_SAYS_START_ERRNO] = {"errno", NUMBER32, AT(error), TEXT(JR_SHAPE_COUNT), 0,
-                             "0: the error did not come from the system."},
-    [JR_SAYS_ERRNO] = {"errno", NUMBER32, AT(error), TEXT(PID), 0, "As numbered on this machine."},
-    [JR_SAYS_TIMEOUT] = {"timeout",
-                         WORD,
-                         AT(timeout),
-                         {.words = timeouts + 1, .words_count = COUNT(timeouts) - 1},
-                         1,
-                         "The field of `timeouts`."},
-    [JR_SAYS_SIGNALLED] = {"signalled", NUMBER32, AT(signalled), TEXT(JR_SHAPE_COUNT), 0,
-                           "How many ranks were sent the signal of `on_hang`."},
-    [JR_SAYS_RUNNING] = {"running", NUMBER32, AT(running), TEXT(JR_SHAPE_COUNT), 0, NULL},
-    [JR_SAYS_INJECTION] =
-        {"injection",
-         WORD,
-         AT(injection),
-         {.words = injects, .words_count = COUNT(injects)},
-         0,
-         NULL},
-    [JR_SAYS_ATTEMPT] = {"attempt", NUMBER32, AT(attempt), TEXT(JR_SHAPE_COUNT), 0, NULL},
-    [JR_SAYS_WAIT] = {"wait", SECONDS, AT(wait_ms), TEXT(JR_SHAPE_SECONDS), 0,
-                      "Seconds until the next attempt."},
-    [JR_SAYS_MASTER_PORT] = {"master_port", NUMBER32, AT(master_port), TEXT(PORT), 0, NULL},
-    [JR_SAYS_PROCESSES] = {"processes", NUMBER32, AT(processes), TEXT(JR_SHAPE_COUNT), 0,
-                           "How many were killed."},
-    [JR_SAYS_LEFT] = {"left", NUMBER32, AT(left), TEXT(JR_SHAPE_COUNT), 0,
-                      "How many could not be killed."},
-    [JR_SAYS_NODE] = {"node", NUMBER32, AT(node), TEXT(JR_SHAPE_COUNT), 0,
-                      "With several nodes under one jobrun, the node where it "
-                      "happened; times are converted to jobrun's clock."},
-    [JR_SAYS_NODES] = {"nodes", NUMBER32, AT(nodes), TEXT(JR_SHAPE_COUNT), 0, NULL},
-    [JR_SAYS_HEARD] = {"heard", NUMBER64, AT(heard), TEXT(JR_SHAPE_COUNT), 0, "Bytes."},
-    [JR_SAYS_TOLD] = {"told", NUMBER64, AT(told), TEXT(JR_SHAPE_COUNT), 0,
-                      "How many bytes every agent was sent."},
-    [JR_SAYS_PROBLEM] =
-        {"problem",
-         WORD,
-         AT(problem),
-         {.words = problems, .words_count = COUNT(problems)},
-         0,
-         "What the warning is about; `progress` of results.json has its words."},
+static const struct jr_json_row members[] = {
+    [JR_SAYS_RANK] = {"rank", NULL, IS(U32, rank)},
+    [JR_SAYS_PID] = {"pid", NULL, IS(I32, pid), .shape.text = PID},
+    [JR_SAYS_STREAM] = {"stream", "1 stdout, 2 stderr.", IS(U32, stream), .shape.text = STREAM},
+    [JR_SAYS_EXIT_CODE] = {"exit_code", "null: it died by the signal.", IS(I32, exit_code),
+                           .none = JR_NONE_LESS, .shape.text = JR_SHAPE_CODE},
+    [JR_SAYS_EXIT_SIGNAL] = {"signal", "null: it exited with the code.", IS(SIGNAL, signal),
+                             .none = JR_NONE_ZERO},
+    [JR_SAYS_SIGNAL] = {"signal", NULL, IS(SIGNAL, signal)},
+    [JR_SAYS_RETURNED] = {"returned", NULL, IS(FLAG, returned)},
+    [JR_SAYS_STAGE] = {"stage", "The step that failed.", IS(U32, stage), .shape.text = PID},
+    [JR_SAYS_START_ERRNO] = {"errno", "0: the error did not come from the system.", IS(I32, error)},
+    [JR_SAYS_ERRNO] = {"errno", "As numbered on this machine.", IS(I32, error), .shape.text = PID},
+    [JR_SAYS_TIMEOUT] = {"timeout", "The field of `timeouts`.", IS(WORD, timeout),
+                         JR_WORDS_AFTER_0(timeouts)},
+    [JR_SAYS_SIGNALLED] = {"signalled", "How many ranks were sent the signal of `on_hang`.",
+                           IS(U32, signalled)},
+    [JR_SAYS_RUNNING] = {"running", NULL, IS(U32, running)},
+    [JR_SAYS_INJECTION] = {"injection", NULL, IS(WORD, injection), JR_WORDS(injects)},
+    [JR_SAYS_ATTEMPT] = {"attempt", NULL, IS(U32, attempt)},
+    [JR_SAYS_WAIT] = {"wait", "Seconds until the next attempt.", IS(SECONDS, wait_ms)},
+    [JR_SAYS_MASTER_PORT] = {"master_port", NULL, IS(U32, master_port), .shape.text = PORT},
+    [JR_SAYS_PROCESSES] = {"processes", "How many were killed.", IS(U32, processes)},
+    [JR_SAYS_LEFT] = {"left", "How many could not be killed.", IS(U32, left)},
+    [JR_SAYS_NODE] = {"node",
+                      "With several nodes under one jobrun, the node where it happened; times are "
+                      "converted to jobrun's clock.",
+                      IS(U32, node)},
+    [JR_SAYS_NODES] = {"nodes", NULL, IS(U32, nodes)},
+    [JR_SAYS_HEARD] = {"heard", "Bytes.", IS(U64, heard)},
+    [JR_SAYS_TOLD] = {"told", "How many bytes every agent was sent.", IS(U64, told)},
+    [JR_SAYS_PROBLEM] = {"problem",
+                         "What the warning is about; `progress` of results.json has its words.",
+                         IS(WORD, problem), JR_WORDS(problems)},
 };
 
 _Static_assert(COUNT(members) == JR_SAYS_COUNT && JR_SAYS_COUNT < 32,
@@ -147,58 +101,11 @@ static unsigned next_member_in(uint32_t set, unsigned from)
     return rest == 0 ? JR_SAYS_COUNT : from + (unsigned)__builtin_ctz(rest);
 }
 
-static const void *member_address(const struct jr_event *event, const struct member *member)
-{
-    return (const char *)event + member->at;
-}
-
 static void put_quoted(struct jr_buf *out, const char *text)
 {
     jr_buf_char(out, '"');
     jr_buf_str(out, text);
     jr_buf_char(out, '"');
-}
-
-static void put_event_signal(struct jr_buf *out, int32_t number)
-{
-    char name[JR_SIGNAL_NAME];
-    if (number == 0) {
-        jr_buf_str(out, "null");
-        return;
-    }
-    jr_signal_name(name, number);
-    put_quoted(out, name);
-}
-
-static void put_value(struct jr_buf *out, const struct member *member, const void *at)
-{
-    const uint32_t *number = at;
-    switch (member->form) {
-    case NUMBER32:
-        jr_buf_u64(out, *number);
-        break;
-    case NUMBER64:
-        jr_buf_u64(out, *(const uint64_t *)at);
-        break;
-    case SIGNED:
-        if (*(const int32_t *)at < 0)
-            jr_buf_str(out, "null");
-        else
-            jr_buf_u64(out, *number);
-        break;
-    case FLAG:
-        jr_buf_str(out, *(const bool *)at ? "true" : "false");
-        break;
-    case NAMED:
-        put_event_signal(out, *(const int32_t *)at);
-        break;
-    case WORD:
-        put_quoted(out, member->shape.words[(int32_t)*number - member->first]);
-        break;
-    case SECONDS:
-        jr_buf_printf(out, "%.15g", (double)*(const uint64_t *)at / 1e3);
-        break;
-    }
 }
 
 void jr_event_put(struct jr_buf *out, const struct jr_event *event)
@@ -217,75 +124,32 @@ void jr_event_put(struct jr_buf *out, const struct jr_event *event)
         jr_buf_char(out, ',');
         put_quoted(out, members[i].key);
         jr_buf_char(out, ':');
-        put_value(out, &members[i], member_address(event, &members[i]));
+        if (i == JR_SAYS_WAIT)
+            jr_buf_printf(out, "%.15g", (double)event->wait_ms / 1e3);
+        else
+            jr_json_row_value(out, &members[i], event);
     }
     jr_buf_str(out, "}\n");
 }
 
-/* The value of a word; -1: it is not one. */
-static int32_t find_member_word(const struct member *member, const json_t *value)
+/* Whether the value is one that the member may have; else it is not said. */
+static bool fits_member(const struct jr_json_row *row, const json_t *value)
 {
     const char *word = json_string_value(value);
-    for (size_t i = 0; word != NULL && i < member->shape.words_count; i++)
-        if (strcmp(member->shape.words[i], word) == 0)
-            return (int32_t)i + member->first;
-    return -1;
-}
-
-static bool get_event_number(uint64_t *ret, const json_t *value, uint64_t most)
-{
     json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || number < 0 || (uint64_t)number > most)
-        return false;
-    *ret = (uint64_t)number;
-    return true;
-}
-
-static bool get_u32(void *at, const json_t *value)
-{
-    uint64_t number = 0;
-    if (!get_event_number(&number, value, INT32_MAX))
-        return false;
-    *(uint32_t *)at = (uint32_t)number;
-    return true;
-}
-
-static bool get_event_word(const struct member *member, void *at, const json_t *value)
-{
-    int32_t found = find_member_word(member, value);
-    if (found >= 0)
-        *(uint32_t *)at = (uint32_t)found;
-    return found >= 0;
-}
-
-static bool get_event_millis(uint64_t *ret, const json_t *value)
-{
-    *ret = jr_clock_ns_of(json_number_value(value)) / UINT64_C(1000000);
-    return json_is_number(value);
-}
-
-/* Read a member; false, and it is not said, if it is not one. */
-static bool get_value(const struct member *member, void *at, const json_t *value)
-{
-    switch (member->form) {
-    case NUMBER32:
-    case SIGNED:
-        return get_u32(at, value);
-    case NUMBER64:
-        return get_event_number(at, value, INT64_MAX);
-    case FLAG:
-        *(bool *)at = json_is_true(value);
+    size_t i = 0;
+    if (row->kind == JR_ROW_FLAG)
         return json_is_boolean(value);
-    case NAMED:
-        if (json_is_string(value))
-            *(int32_t *)at = jr_signal_of(json_string_value(value));
-        return *(int32_t *)at != 0;
-    case WORD:
-        return get_event_word(member, at, value);
-    case SECONDS:
-        return get_event_millis(at, value);
-    }
-    return false;
+    if (row->kind == JR_ROW_SECONDS)
+        return json_is_number(value);
+    if (row->kind == JR_ROW_SIGNAL)
+        return word != NULL && jr_signal_of(word) != 0;
+    if (row->kind != JR_ROW_WORD)
+        return json_is_integer(value) && number >= 0 &&
+               (row->kind == JR_ROW_U64 || number <= INT32_MAX);
+    while (word != NULL && i < row->shape.words_count && strcmp(row->shape.words[i], word) != 0)
+        i++;
+    return word != NULL && i < row->shape.words_count;
 }
 
 static enum jr_event_name event_of_name(const char *word)
@@ -303,14 +167,16 @@ bool jr_event_of(struct jr_event *ret, const json_t *line)
     *ret = (struct jr_event){.exit_code = -1};
     if (word == NULL)
         return false;
-    (void)get_event_number(&ret->ns, json_object_get(line, "ns"), INT64_MAX);
+    json_int_t ns = jr_json_get_int(line, "ns");
+    ret->ns = ns > 0 ? (uint64_t)ns : 0;
     ret->name = event_of_name(word);
     ret->wall_ns = time == NULL ? 0 : jr_clock_ns_of(jr_clock_of_rfc3339(time));
     uint32_t may = rows[ret->name].says | rows[ret->name].may | JR_SAYS(NODE);
     for (unsigned i = next_member_in(may, 0); i < JR_SAYS_COUNT; i = next_member_in(may, i + 1)) {
-        void *at = (char *)ret + members[i].at;
-        if (get_value(&members[i], at, json_object_get(line, members[i].key)))
-            ret->says |= UINT32_C(1) << i;
+        if (!fits_member(&members[i], json_object_get(line, members[i].key)))
+            continue;
+        jr_json_rows_get(&members[i], 1, (void *[]){ret}, NULL, line);
+        ret->says |= UINT32_C(1) << i;
     }
     return true;
 }
@@ -323,12 +189,6 @@ bool jr_event_read(struct jr_event *ret, const char *line, size_t len)
     return is_event;
 }
 
-static void add_event_member(json_t *properties, json_t *required, enum jr_event_member i)
-{
-    jr_json_shape_add(properties, required, members[i].key,
-                      jr_json_shape_schema(&members[i].shape, members[i].help));
-}
-
 static json_t *row_schema(const struct row *row)
 {
     json_t *schema = json_object(), *event = json_object();
@@ -337,8 +197,8 @@ static json_t *row_schema(const struct row *row)
     jr_json_set_str(event, "const", row->word);
     jr_json_set(properties, "event", event);
     for (unsigned i = next_member_in(all, 0); i < JR_SAYS_COUNT; i = next_member_in(all, i + 1))
-        add_event_member(properties, (row->says >> i & 1) != 0 ? required : NULL,
-                         (enum jr_event_member)i);
+        jr_json_rows_schema(&members[i], 1, properties,
+                            (row->says >> i & 1) != 0 ? required : NULL);
     jr_json_set_str(schema, "description", row->help);
     jr_json_set(schema, "required", required);
     jr_json_set(schema, "properties", properties);
@@ -348,17 +208,17 @@ static json_t *row_schema(const struct row *row)
 /* What all events say. */
 static void add_common(json_t *properties, json_t *required)
 {
-    static const struct jr_json_shape time = {
-        .text = "{\"type\": \"string\", \"pattern\": "
-                "\"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\\\.[0-9]{3}Z$\"}"};
-    static const struct jr_json_shape number = {.text = JR_SHAPE_COUNT};
-    static const struct jr_json_shape word = {.text = JR_SHAPE_TEXT};
-    jr_json_shape_add(properties, required, "time", jr_json_shape_schema(&time, "RFC 3339."));
-    jr_json_shape_add(properties, required, "ns",
-                      jr_json_shape_schema(&number, "Of the monotonic clock: times of the "
-                                                    "same boot can be subtracted."));
-    jr_json_shape_add(properties, required, "event", jr_json_shape_schema(&word, NULL));
-    add_event_member(properties, NULL, JR_SAYS_NODE);
+    static const struct jr_json_row common[] = {
+        {"time", "RFC 3339.",
+         .shape.text =
+             "{\"type\": \"string\", \"pattern\": "
+             "\"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\\\.[0-9]{3}Z$\"}"},
+        {"ns", "Of the monotonic clock: times of the same boot can be subtracted.",
+         .shape.text = JR_SHAPE_COUNT},
+        {"event", .shape.text = JR_SHAPE_TEXT},
+    };
+    jr_json_rows_schema(common, COUNT(common), properties, required);
+    jr_json_rows_schema(&members[JR_SAYS_NODE], 1, properties, NULL);
 }
 
 void jr_schema_events(struct jr_buf *out)
