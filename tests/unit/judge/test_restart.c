@@ -324,184 +324,113 @@ TEST(sees_no_progress)
     CU_ASSERT_EQUAL(jr_restart_idle(&history), 0);
 }
 
-/* Causes of three ranks that a fake run is bent to, held against the lists. */
-struct held {
-    const char *name;
-    void (*bend)(struct fake *fake);
-    const char *meets, *misses; /* entries, with blanks between */
+static void add(struct jr_history *history, struct fake *fake)
+{
+    fake_judge(fake);
+    CU_ASSERT_EQUAL(jr_history_add(history, &fake->report, &fake->plan, &fake->outcome, fake->fd),
+                    0);
+}
+
+/* How three ranks ended, what is told of that, and the entries that it meets and misses, with
+ * blanks between. */
+struct cause {
+    const char *ends, *meets, *misses;
+    const char *cause; /* "rank 1 exited with code 75"; how it ended begins behind that */
+    const char *rank;  /* "rank 1 " */
+    enum jr_timeout by;
+    const char *required; /* of results; NULL: none are stated */
+    /* oom: of rank 0; unstarted: rank 1; lost: its peers, by rank 2; warned: rank 1 of the deadline
+     */
+    const char *words;
 };
 
-static void exits(struct fake *fake)
+static void bend(struct fake *fake, const struct cause *cause)
 {
-    fake->ends[1].exit_code = 75;
-    fake_write_rank(fake, 1, "stderr.log", "x\nCUDA error: 700\n");
-    fake_write_rank(fake, 0, "stderr.log", "quiet\n");
-}
-
-static void dies(struct fake *fake)
-{
-    fake->ends[2].end = JR_END_SIGNALED;
-    fake->ends[2].signal = SIGSEGV;
-}
-
-static void starves(struct fake *fake)
-{
-    fake->ends[0].end = JR_END_SIGNALED;
-    fake->ends[0].signal = SIGKILL;
-    fake->ends[0].oom = true;
-}
-
-static void never_starts(struct fake *fake)
-{
-    fake->ends[1] =
-        (struct jr_rank_outcome){.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
-}
-
-static void times_out(struct fake *fake)
-{
-    fake->outcome.timed_out_by = JR_TIMEOUT_RUN;
-    for (int i = 0; i < 3; i++)
+    const char *words = cause->words == NULL ? "" : cause->words;
+    fake_ends(fake, cause->ends);
+    fake->outcome.timed_out_by = cause->by;
+    for (int i = 0; i < 3 && cause->by != JR_TIMEOUT_NONE; i++)
         fake->ends[i].stopped_with = SIGTERM;
-    fake_write_rank(fake, 2, "stderr.log", "NCCL timeout\n");
+    fake_write_rank(fake, 0, "stderr.log", "quiet\n");
+    if (cause->by == JR_TIMEOUT_NONE)
+        fake_write_rank(fake, 1, "stderr.log", "x\nCUDA error: 700\n");
+    else
+        fake_write_rank(fake, 2, "stderr.log", "NCCL timeout\n");
+    if (cause->required != NULL)
+        fake->policy.results =
+            (struct jr_results){.stated = true, .required = (char *)(uintptr_t)cause->required};
+    fake->ends[0].oom = strcmp(words, "oom") == 0;
+    fake->ends[2].lost_peer = strcmp(words, "lost") == 0;
+    fake->ends[1].warned_with = strcmp(words, "warned") == 0 ? SIGUSR1 : 0;
+    if (strcmp(words, "unstarted") == 0)
+        fake->ends[1] =
+            (struct jr_rank_outcome){.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
 }
 
-static void straggles(struct fake *fake)
+static void check_entries(const struct cause *cause, const char *entries, bool met)
 {
-    times_out(fake);
-    fake->outcome.timed_out_by = JR_TIMEOUT_AFTER_FIRST_EXIT;
-}
-
-static void falls_silent(struct fake *fake)
-{
-    times_out(fake);
-    fake->outcome.timed_out_by = JR_TIMEOUT_SILENCE;
-}
-
-static void gets_no_further(struct fake *fake)
-{
-    times_out(fake);
-    fake->outcome.timed_out_by = JR_TIMEOUT_PROGRESS;
-}
-
-static void makes_no_step(struct fake *fake)
-{
-    times_out(fake);
-    fake->outcome.timed_out_by = JR_TIMEOUT_FIRST_STEP;
-}
-
-static void loses_a_node(struct fake *fake)
-{
-    fake->ends[1].end = JR_END_LOST;
-}
-
-static void yields(struct fake *fake)
-{
-    fake->ends[1].warned_with = SIGUSR1;
-    fake->ends[1].exit_code = JR_YIELD_CODE;
-}
-
-static void withholds(struct fake *fake)
-{
-    fake->policy.results = (struct jr_results){.stated = true, .required = (char *)"all"};
-}
-
-static void withholds_some(struct fake *fake)
-{
-    fake->policy.results = (struct jr_results){.stated = true, .required = (char *)"1-2"};
-}
-
-/* A peer of the ranks that withhold lost them. */
-static void leaves(struct fake *fake)
-{
-    withholds(fake);
-    fake_exit(fake, 2, 1);
-    fake->ends[2].lost_peer = true;
-}
-
-static void check_held(const struct held *held, const char *entries, bool met)
-{
-    struct fake fake;
     char *copy = strdup(entries), *rest = copy, *entry;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
     while ((entry = strsep(&rest, " ")) != NULL) {
         struct jr_history history = {0};
-        fake_start(&fake, 3);
+        struct fake fake RELEASE(fake_end) = {0};
+        bend(&fake, cause);
         fake.policy.restart = (struct jr_restart){.max = 1, .on = &entry, .on_count = 1};
-        held->bend(&fake);
-        fake_judge(&fake);
-        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd),
-                        0);
-        const struct jr_attempt *last = &history.items[0];
-        CU_ASSERT_TRUE(last->failed);
-        if ((last->on != NULL) != met)
-            CU_FAIL(held->name);
-        if ((last->on != NULL) != met)
-            (void)printf("%s: %s %s\n", held->name, entry, met ? "is not met" : "is met");
+        add(&history, &fake);
+        CU_ASSERT_TRUE(history.items[0].failed);
+        CU_ASSERT_EQUAL(history.items[0].on != NULL, met);
+        if ((history.items[0].on != NULL) != met)
+            (void)printf("%s: %s %s\n", cause->cause, entry, met ? "is not met" : "is met");
         jr_history_release(&history);
-        fake_end(&fake);
     }
     free(copy);
 }
 
-TEST(knows_causes)
+TEST(knows_and_tells_causes)
 {
-    static const struct held table[] = {
-        {"exit", exits, "exit exit:75 exit:70-80 stderr:/CUDA/ stderr:/^x$/",
-         "exit:1 signal oom start result timeout hang stderr:/quiet/"},
-        {"signal", dies, "signal signal:SEGV signal:ABRT,SIGSEGV", "exit signal:KILL oom start"},
-        {"oom", starves, "oom", "signal signal:KILL exit"},
-        {"start", never_starts, "start", "exit exit:127 signal result"},
-        {"timeout", times_out, "timeout stderr:/NCCL/", "hang exit signal:TERM stderr:/CUDA/"},
-        {"result", withholds, "result", "exit signal start"},
-        {"left", leaves, "result", "exit signal start timeout exit:1"},
-        {"silence", falls_silent, "hang stderr:/NCCL/", "timeout exit signal"},
-        {"progress", gets_no_further, "hang", "timeout exit result"},
-        {"lost node", loses_a_node, "lost_node", "exit signal oom start"},
+    static const struct cause causes[] = {
+        {"0 75 0", "exit exit:75 exit:70-80 stderr:/CUDA/ stderr:/^x$/",
+         "exit:1 signal oom start result timeout hang stderr:/quiet/", "rank 1 exited with code 75",
+         "rank 1 ", .words = NULL},
+        {"0 0 S11", "signal signal:SEGV signal:ABRT,SIGSEGV", "exit signal:KILL oom start",
+         "rank 2 died by SIGSEGV", "rank 2 ", .words = NULL},
+        {"S9 0 0", "oom", "signal signal:KILL exit",
+         "rank 0 was OOM-killed: the kernel ran out of memory", "rank 0 ", .words = "oom"},
+        {"0 0 0", "start", "exit exit:127 signal result",
+         "rank 1 could not execute './train': No such file or directory in /", "rank 1 ",
+         .words = "unstarted"},
+        {"0 0 0", "timeout stderr:/NCCL/", "hang exit signal:TERM stderr:/CUDA/",
+         "longer than timeouts.run", "", .by = JR_TIMEOUT_RUN},
+        {"0 0 0", "timeout", "hang", "not all ended within timeouts.after_first_exit of the first",
+         "", .by = JR_TIMEOUT_AFTER_FIRST_EXIT},
+        {"0 0 0", "hang stderr:/NCCL/", "timeout exit signal",
+         "no rank wrote anything within timeouts.silence", "", .by = JR_TIMEOUT_SILENCE},
+        {"0 0 0", "hang", "timeout exit result",
+         "the job made no step forward within timeouts.progress", "", .by = JR_TIMEOUT_PROGRESS},
+        {"0 0 0", "hang", "timeout", "the job made no step within timeouts.first_step", "",
+         .by = JR_TIMEOUT_FIRST_STEP},
+        {"0 L 0", "lost_node", "exit signal oom start", "rank 1 was lost with its node", "rank 1 ",
+         .words = NULL},
+        {"0 75 0", NULL, NULL, "stopped for the deadline", "", .words = "warned"},
+        {"0 0 0", "result", "exit signal start",
+         "rank 0 did not deliver: result.json was not written", "rank 0 ", .required = "all"},
+        {"0 0 0", "result", "exit", "rank 1 did not deliver: result.json was not written",
+         "rank 1 ", .required = "1-2"},
+        {"0 0 1", "result", "exit signal start timeout exit:1",
+         "rank 0 did not deliver: result.json was not written", "rank 0 ", .required = "all",
+         .words = "lost"},
     };
-    for (size_t i = 0; i < COUNT(table); i++) {
-        check_held(&table[i], table[i].meets, true);
-        check_held(&table[i], table[i].misses, false);
-    }
-}
-
-TEST(tells_causes)
-{
-    static const struct {
-        void (*bend)(struct fake *fake);
-        const char *cause, *how;
-    } rows[] = {
-        {exits, "rank 1 exited with code 75", "exited with code 75"},
-        {dies, "rank 2 died by SIGSEGV", "died by SIGSEGV"},
-        {times_out, "longer than timeouts.run", "longer than timeouts.run"},
-        {straggles, "not all ended within timeouts.after_first_exit of the first",
-         "not all ended within timeouts.after_first_exit of the first"},
-        {falls_silent, "no rank wrote anything within timeouts.silence",
-         "no rank wrote anything within timeouts.silence"},
-        {gets_no_further, "the job made no step forward within timeouts.progress",
-         "the job made no step forward within timeouts.progress"},
-        {makes_no_step, "the job made no step within timeouts.first_step",
-         "the job made no step within timeouts.first_step"},
-        {loses_a_node, "rank 1 was lost with its node", "was lost with its node"},
-        {yields, "stopped for the deadline", "stopped for the deadline"},
-        {withholds, "rank 0 did not deliver: result.json was not written",
-         "did not deliver: result.json was not written"},
-        {leaves, "rank 0 did not deliver: result.json was not written",
-         "did not deliver: result.json was not written"},
-        {withholds_some, "rank 1 did not deliver: result.json was not written",
-         "did not deliver: result.json was not written"},
-        {never_starts, "rank 1 could not execute './train': No such file or directory in /",
-         "could not execute './train': No such file or directory in /"},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(causes); i++) {
         struct jr_history history = {0};
-        FAKE(fake, 3);
-        rows[i].bend(&fake);
-        fake_judge(&fake);
-        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd),
-                        0);
-        CU_ASSERT_STRING_EQUAL(history.items[0].cause, rows[i].cause);
-        CU_ASSERT_STRING_EQUAL(history.items[0].how, rows[i].how);
+        struct fake fake RELEASE(fake_end) = {0};
+        bend(&fake, &causes[i]);
+        add(&history, &fake);
+        JR_ASSERT_TEXT(history.items[0].cause, causes[i].cause);
+        JR_ASSERT_TEXT(history.items[0].how, causes[i].cause + strlen(causes[i].rank));
         jr_history_release(&history);
+        if (causes[i].meets == NULL)
+            continue;
+        check_entries(&causes[i], causes[i].meets, true);
+        check_entries(&causes[i], causes[i].misses, false);
     }
 }
 
@@ -513,12 +442,10 @@ TEST(notes_the_times)
     FAKE(fake, 3);
     fake.plan.attempt = 2;
     fake_exit(&fake, 1, 75); /* 2 s after the start of the run */
-    fake_judge(&fake);
-    CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd), 0);
+    add(&history, &fake);
     fake.ends[1].exit_code = 0;
     fake.plan.attempt = 3;
-    fake_judge(&fake);
-    CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd), 0);
+    add(&history, &fake);
     CU_ASSERT_EQUAL_FATAL(history.count, 2);
     for (size_t i = 0; i < 2; i++) {
         const struct jr_attempt *attempt = &history.items[i];
@@ -556,9 +483,7 @@ TEST(holds_causes_only_where_asked)
                                                   .on_count = rows[i].on,
                                                   .never = entries,
                                                   .never_count = rows[i].never};
-        fake_judge(&fake);
-        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd),
-                        0);
+        add(&history, &fake);
         const struct jr_attempt *attempt = &history.items[0];
         CU_ASSERT_EQUAL(attempt->on == NULL, rows[i].expect_on == NULL);
         CU_ASSERT_EQUAL(attempt->never == NULL, rows[i].expect_never == NULL);
@@ -592,9 +517,7 @@ TEST(leaves_what_jobrun_failed_at)
         fake.plan.world_size += rows[i].elsewhere;
         if (i > 0)
             fake.ends[0].exit_code = 1;
-        fake_judge(&fake);
-        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan, &fake.outcome, fake.fd),
-                        0);
+        add(&history, &fake);
         CU_ASSERT_FALSE(history.items[0].failed);
         if (rows[i].why == NULL)
             CU_ASSERT_PTR_NULL(history.items[0].left)

@@ -9,6 +9,7 @@
 #include "base/rank_set.h"
 #include "descriptors.h"
 #include "fake_record.h"
+#include "quoted.h"
 #include "output/log_gap.h"
 #include "scratch.h"
 
@@ -20,6 +21,7 @@
 /* A LOG_DIR with the run `r` of two ranks. */
 struct logs {
     struct scratch scratch;
+    struct jr_arena arena;
     struct jr_set ranks;
     struct jr_logs_view view;
     struct jr_error err;
@@ -43,8 +45,13 @@ static void start_logs(struct logs *logs)
 static void end_logs(struct logs *logs)
 {
     jr_buf_release(&logs->text);
+    jr_arena_release(&logs->arena);
     scratch_end(&logs->scratch);
 }
+
+#define LOGS(name)                                                                                 \
+    struct logs name RELEASE(end_logs);                                                            \
+    start_logs(&name)
 
 /* Print them; the result, and the text. */
 static int print_logs(struct logs *logs)
@@ -68,20 +75,24 @@ static const char *printed(const struct logs *logs)
 }
 
 /* The rank alone. */
-static void choose_rank(struct logs *logs, struct jr_arena *arena, const char *words)
+static void choose_rank(struct logs *logs, const char *words)
 {
     const char *bad;
-    CU_ASSERT_TRUE_FATAL(jr_set_parse(&logs->ranks, arena, words, &bad));
+    CU_ASSERT_TRUE_FATAL(jr_set_parse(&logs->ranks, &logs->arena, words, &bad));
+}
+
+static void check_printed(struct logs *logs, const char *expected)
+{
+    CU_ASSERT_EQUAL(print_logs(logs), 0);
+    JR_ASSERT_TEXT(printed(logs), expected);
 }
 
 TEST(refuses_what_is_not_there)
 {
-    struct logs logs;
-    struct jr_arena arena = JR_ARENA_INIT;
-    start_logs(&logs);
+    LOGS(logs);
     CU_ASSERT_EQUAL(jr_logs_print(-1, logs.scratch.dir, "s", &logs.view, &logs.err), -1);
     CU_ASSERT_EQUAL(logs.err.status, JR_STATUS_USAGE);
-    choose_rank(&logs, &arena, "7");
+    choose_rank(&logs, "7");
     CU_ASSERT_EQUAL(print_logs(&logs), -1);
     CU_ASSERT_EQUAL(logs.err.status, JR_STATUS_USAGE);
     CU_ASSERT_PTR_NOT_NULL(strstr(logs.err.text, "no rank 7 in this run"));
@@ -89,50 +100,36 @@ TEST(refuses_what_is_not_there)
     logs.ranks = (struct jr_set){.all = true};
     logs.view.attempt = &attempt;
     CU_ASSERT_EQUAL(print_logs(&logs), -1);
-    jr_arena_release(&arena);
-    end_logs(&logs);
 }
 
 TEST(follows_no_link_out_of_the_run)
 {
-    struct logs logs;
-    struct jr_arena arena = JR_ARENA_INIT;
-    start_logs(&logs);
-    choose_rank(&logs, &arena, "1");
+    LOGS(logs);
+    choose_rank(&logs, "1");
     scratch_write(&logs.scratch, "secret", "of another user\n");
     (void)unlinkat(logs.scratch.fd, "r/" LOG(1, "stdout"), 0);
     CU_ASSERT_EQUAL(symlinkat("../../../secret", logs.scratch.fd, "r/" LOG(1, "stdout")), 0);
-    CU_ASSERT_EQUAL(print_logs(&logs), 0);
-    CU_ASSERT_STRING_EQUAL(printed(&logs), "");
-    jr_arena_release(&arena);
-    end_logs(&logs);
+    check_printed(&logs, "");
 }
 
 TEST(heads_several_files)
 {
-    struct logs logs;
-    struct jr_arena arena = JR_ARENA_INIT;
     char all[256];
-    start_logs(&logs);
+    LOGS(logs);
     (void)snprintf(all, sizeof all,
                    "==> %s/r/" LOG(0, "stdout") " <==\na\nb\nc\n"
                                                 "==> %s/r/" LOG(1, "stdout") " <==\nx\n",
                    logs.scratch.dir, logs.scratch.dir);
-    CU_ASSERT_EQUAL(print_logs(&logs), 0);
-    CU_ASSERT_STRING_EQUAL(printed(&logs), all);
-    choose_rank(&logs, &arena, "0");
-    CU_ASSERT_EQUAL(print_logs(&logs), 0);
-    CU_ASSERT_STRING_EQUAL(printed(&logs), "a\nb\nc");
-    jr_arena_release(&arena);
-    end_logs(&logs);
+    check_printed(&logs, all);
+    choose_rank(&logs, "0");
+    check_printed(&logs, "a\nb\nc");
 }
 
 /* Standard error has a file of its own; what was opened is closed. */
 TEST(prints_both_streams)
 {
-    struct logs logs;
     char all[256];
-    start_logs(&logs);
+    LOGS(logs);
     scratch_write(&logs.scratch, "r/results.json",
                   "{\"ranks\": [{\"rank\": 0, \"stdout\": \"" LOG(
                       0, "stdout") "\", \"stderr\": \"" LOG(0, "stderr") "\"}]}");
@@ -142,76 +139,54 @@ TEST(prints_both_streams)
                                                 "==> %s/r/" LOG(0, "stderr") " <==\ne\n",
                    logs.scratch.dir, logs.scratch.dir);
     unsigned before = count_descriptors();
-    CU_ASSERT_EQUAL(print_logs(&logs), 0);
-    CU_ASSERT_STRING_EQUAL(printed(&logs), all);
+    check_printed(&logs, all);
     CU_ASSERT_EQUAL(count_descriptors(), before);
-    end_logs(&logs);
 }
 
 /* A line without its end counts. */
 TEST(begins_with_the_last_lines)
 {
     static const char *const tails[] = {"", "c", "b\nc", "a\nb\nc", "a\nb\nc"};
-    struct logs logs;
-    struct jr_arena arena = JR_ARENA_INIT;
-    start_logs(&logs);
-    choose_rank(&logs, &arena, "0");
+    LOGS(logs);
+    choose_rank(&logs, "0");
     for (uint32_t lines = 0; lines < 5; lines++) {
         logs.view.tail = &lines;
-        CU_ASSERT_EQUAL(print_logs(&logs), 0);
-        CU_ASSERT_STRING_EQUAL(printed(&logs), tails[lines]);
+        check_printed(&logs, tails[lines]);
     }
-    jr_arena_release(&arena);
-    end_logs(&logs);
 }
 
 TEST(spares_a_terminal)
 {
     static const char text[] = "10 %\r20 %\n\033]0;title\007\033[1mbold\n";
-    struct logs logs;
-    struct jr_arena arena = JR_ARENA_INIT;
-    start_logs(&logs);
-    choose_rank(&logs, &arena, "1");
+    LOGS(logs);
+    choose_rank(&logs, "1");
     scratch_write(&logs.scratch, "r/" LOG(1, "stdout"), text);
-    CU_ASSERT_EQUAL(print_logs(&logs), 0);
-    CU_ASSERT_STRING_EQUAL(printed(&logs), text);
+    check_printed(&logs, text);
     logs.view.terminal = true;
-    CU_ASSERT_EQUAL(print_logs(&logs), 0);
-    CU_ASSERT_STRING_EQUAL(printed(&logs), "20 %\nbold\n");
-    jr_arena_release(&arena);
-    end_logs(&logs);
+    check_printed(&logs, "20 %\nbold\n");
 }
 
 /* To the end at once: nothing goes on that could write more. */
 TEST(follows_a_run_to_its_end)
 {
-    struct logs logs;
-    struct jr_arena arena = JR_ARENA_INIT;
-    start_logs(&logs);
+    LOGS(logs);
     logs.view.follow = true;
-    CU_ASSERT_EQUAL(print_logs(&logs), 0);
-    CU_ASSERT_STRING_EQUAL(printed(&logs), "[0] a\n[0] b\n[1] x\n[0] c\n");
+    check_printed(&logs, "[0] a\n[0] b\n[1] x\n[0] c\n");
     (void)mkdirat(logs.scratch.fd, "r/attempt_1", 0700);
     (void)mkdirat(logs.scratch.fd, "r/attempt_1/1", 0700);
     scratch_write(&logs.scratch, "r/attempt_1/1/stdout.log", "again\n");
-    CU_ASSERT_EQUAL(print_logs(&logs), 0);
-    CU_ASSERT_STRING_EQUAL(printed(&logs), "[0] a\n[0] b\n[1] x\n[1] again\n[0] c\n");
-    choose_rank(&logs, &arena, "1");
-    CU_ASSERT_EQUAL(print_logs(&logs), 0);
-    CU_ASSERT_STRING_EQUAL(printed(&logs), "x\nagain\n");
+    check_printed(&logs, "[0] a\n[0] b\n[1] x\n[1] again\n[0] c\n");
+    choose_rank(&logs, "1");
+    check_printed(&logs, "x\nagain\n");
     uint32_t first = 0;
     scratch_write(&logs.scratch, "r/attempt_0/results.json", "{\"ranks\": [" RANK(1) "]}");
     logs.view.attempt = &first;
-    CU_ASSERT_EQUAL(print_logs(&logs), 0);
-    CU_ASSERT_STRING_EQUAL(printed(&logs), "x\n");
-    jr_arena_release(&arena);
-    end_logs(&logs);
+    check_printed(&logs, "x\n");
 }
 
 TEST(tells_of_a_run_without_results)
 {
-    struct logs logs;
-    start_logs(&logs);
+    LOGS(logs);
     CU_ASSERT_EQUAL(renameat(logs.scratch.fd, "r/results.json", logs.scratch.fd, "r/plan.json"), 0);
     CU_ASSERT_EQUAL(print_logs(&logs), 0);
     logs.view.follow = true;
@@ -219,14 +194,12 @@ TEST(tells_of_a_run_without_results)
     CU_ASSERT_EQUAL(logs.err.status, JR_STATUS_LAUNCH);
     CU_ASSERT_PTR_NOT_NULL(strstr(logs.err.text, "left no results"));
     CU_ASSERT_PTR_NOT_NULL(strstr(printed(&logs), "[1] x\n"));
-    end_logs(&logs);
 }
 
 TEST(a_reader_may_go_and_a_disk_be_full)
 {
-    struct logs logs;
     int ends[2];
-    start_logs(&logs);
+    LOGS(logs);
     (void)signal(SIGPIPE, SIG_IGN);
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     (void)close(ends[0]);
@@ -237,7 +210,6 @@ TEST(a_reader_may_go_and_a_disk_be_full)
     CU_ASSERT_EQUAL(logs.err.status, JR_STATUS_LAUNCH);
     CU_ASSERT_PTR_NOT_NULL(strstr(logs.err.text, "cannot print"));
     (void)close(full);
-    end_logs(&logs);
 }
 
 /* A run that this process leads, followed by a child of it. */
@@ -354,26 +326,6 @@ TEST(follows_from_the_last_lines_on)
     end_follow(&follow, "[0] b\n[0] c\n[0] d\n");
     begin_follow(&follow, &none);
     end_follow(&follow, "");
-}
-
-#define APART                                                                                      \
-    ": on hosts that do not see this run folder; what is left there comes "                        \
-    "when the attempt is over (on such a host, jobrun logs --follow shows it "                     \
-    "now)\n"
-
-/* Ranks whose lines cannot be seen are noted once. */
-TEST(notes_ranks_that_are_apart)
-{
-    struct follow follow;
-    begin_follow(&follow, NULL);
-    await_printed(&follow, "[0] a\n[0] b\n");
-    append(&follow, "events.jsonl", "{\"event\":\"node_apart\",\"node\":1}\n");
-    await_printed(&follow, "[0] a\n[0] b\n!rank 1" APART);
-    append(&follow, "attempt_0/0/stdout.log", "c\n");
-    await_printed(&follow, "[0] a\n[0] b\n!rank 1" APART "[0] c\n");
-    append(&follow, "events.jsonl", "{\"event\":\"node_apart\",\"node\":0}\n");
-    await_printed(&follow, "[0] a\n[0] b\n!rank 1" APART "[0] c\n!ranks 0-1" APART);
-    end_follow(&follow, "[0] a\n[0] b\n!rank 1" APART "[0] c\n!ranks 0-1" APART);
 }
 
 #define HEAD "a\nb\n"

@@ -169,42 +169,21 @@ TEST(first_lines)
         &fake, "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   exit status 7");
 }
 
-TEST(an_incomplete_console)
+TEST(what_is_not_whole)
 {
-    FAKE(fake, 2);
+    struct fake fake;
+    fake_start(&fake, 2);
     fake.outcome.console_errno = 28;
-    expect(&fake, false,
-           "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   exit status 7\n"
-           "  the console output is incomplete: No space left on device\n"
-           "  0 processes left\n"
-           "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
-}
-
-TEST(logs_that_were_cut)
-{
-    FAKE(fake, 2);
-    fake.outcome.console_errno = 28;
+    fake.outcome.pattern_limits = 3;
     fake.ends[0].dropped[0] = 5000000000;
     fake.ends[0].dropped[1] = 7;
     fake.ends[1].dropped[1] = 1;
     expect(&fake, false,
            "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   exit status 7\n"
-           "  log_limit: 5000000008 bytes left out of the middle of 3 logs; the beginning and the "
-           "end are kept\n"
-           "  the console output is incomplete: No space left on device\n"
-           "  0 processes left\n"
-           "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
-}
-
-TEST(patterns_that_were_too_hard)
-{
-    FAKE(fake, 2);
-    fake.outcome.pattern_limits = 3;
-    fake.outcome.console_errno = 28;
-    expect(&fake, false,
-           "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   exit status 7\n"
            "  warning: console.show or console.hide took too many steps for 3 lines, which did not "
            "count as matches; the files have all lines\n"
+           "  log_limit: 5000000008 bytes left out of the middle of 3 logs; the beginning and the "
+           "end are kept\n"
            "  the console output is incomplete: No space left on device\n"
            "  0 processes left\n"
            "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");

@@ -1,11 +1,6 @@
 /* The stacks of a run that hung, and the tables of one that is watched without a terminal. */
 #include "report/top.h"
 
-#include <poll.h>
-#include <pty.h>
-#include <signal.h>
-#include <sys/wait.h>
-
 #include "fake_record.h"
 
 #define HUNG(rank)                                                                                 \
@@ -144,73 +139,4 @@ TEST(watches_without_a_terminal)
     JR_ASSERT_TEXT(table, "");
     CU_ASSERT_EQUAL(unlinkat(fake.fd, "plan.json", 0), 0);
     CU_ASSERT_EQUAL(watch(&fake, false, table, sizeof table), -1);
-}
-
-/* In a process of its own: a watch on a terminal, until it is told to end. It exits with the signal
- * that ended it, or 100 for none. */
-static _Noreturn void be_watch(const struct fake *fake, int terminal)
-{
-    struct jr_live live;
-    struct jr_error err = {0};
-    int sig = 99;
-    const struct jr_top_watch watched = {.log_dir = FAKE_LOG_DIR,
-                                         .id = fake_id(fake),
-                                         .in = terminal,
-                                         .out = terminal,
-                                         .terminal = true};
-    (void)alarm(60);
-    if (jr_live_open(&live, FAKE_LOG_DIR, fake_id(fake), &err) != 0 ||
-        jr_watch_ranks(&watched, &live, &sig, &err) != 0)
-        _exit(99);
-    _exit(sig == 0 ? 100 : sig);
-}
-
-/* Read what is drawn until there is this word. */
-static void await_word(int master, const char *word)
-{
-    char text[1 << 16];
-    size_t len = 0;
-    struct pollfd readable = {.fd = master, .events = POLLIN};
-    do {
-        ssize_t got = -1;
-        if (poll(&readable, 1, 60000) == 1)
-            got = read(master, text + len, sizeof text - 1 - len);
-        CU_ASSERT_TRUE_FATAL(got > 0);
-        len += (size_t)got;
-        text[len] = '\0';
-    } while (strstr(text, word) == NULL);
-}
-
-enum ending { BY_KEY, BY_SIGNAL, BY_RESULTS, ENDINGS };
-
-/* It draws at once and again each second, and ends with a key, with a signal, or with the run. */
-TEST(watches_on_a_terminal)
-{
-    for (int ending = 0; ending < ENDINGS; ending++) {
-        const struct winsize size = {.ws_row = 10, .ws_col = 80};
-        struct fake fake RELEASE(fake_end) = {0};
-        int master, slave, status = 0;
-        begin_live(&fake);
-        CU_ASSERT_EQUAL_FATAL(openpty(&master, &slave, NULL, NULL, &size), 0);
-        (void)fflush(stdout);
-        pid_t pid = fork();
-        if (pid == 0)
-            be_watch(&fake, slave);
-        await_word(master, "q quit");
-        if (ending == BY_KEY) {
-            CU_ASSERT_EQUAL(write(master, "r", 1), 1);
-            await_word(master, "by rank");
-            CU_ASSERT_EQUAL(write(master, "q", 1), 1);
-        } else if (ending == BY_SIGNAL) {
-            CU_ASSERT_EQUAL(kill(pid, SIGTERM), 0);
-        } else {
-            fake_results(&fake, "results.json");
-        }
-        await_word(master, "\033[?1049l");
-        CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-        CU_ASSERT_TRUE(WIFEXITED(status));
-        CU_ASSERT_EQUAL(WEXITSTATUS(status), ending == BY_SIGNAL ? SIGTERM : 100);
-        (void)close(master);
-        (void)close(slave);
-    }
 }
