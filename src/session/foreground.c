@@ -118,25 +118,18 @@ static void add_headline(struct jr_buf *out, const struct jr_plan *plan)
     jr_buf_char(out, '\n');
 }
 
-/* The plan as it is printed: a run folder below the current one has its shorter name, which is also
- * where the other verbs look for it. */
-static struct jr_plan plan_with_relative_paths(const struct jr_session *session)
+static void add_report(struct jr_buf *out, const struct jr_session *session, bool color)
 {
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT, step JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_plan plan = session->plan;
     const char *here = session->record.machine.cwd;
-    size_t len = here != NULL ? strlen(here) : 0;
+    size_t from = out->len, len = here != NULL ? strlen(here) : 0;
+    /* A run folder below the current one has its shorter name, which is also where the other verbs
+     * look for it. */
     if (len > 1 && strncmp(plan.run_dir, here, len) == 0 && plan.run_dir[len] == '/') {
         plan.run_dir += len + 1;
         plan.own_dir += len + 1;
     }
-    return plan;
-}
-
-static void add_report(struct jr_buf *out, const struct jr_session *session, bool color)
-{
-    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT, step JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_plan plan = plan_with_relative_paths(session);
-    size_t from = out->len;
     plan.no_spec = session->diags.no_spec;
     if (jr_misplaced_find(&step, &name, session) && !step.failed && !name.failed) {
         plan.misplaced = name.data;
@@ -144,17 +137,6 @@ static void add_report(struct jr_buf *out, const struct jr_session *session, boo
     }
     jr_judgement_print(out, &session->report, &plan, &session->outcome, session->dir.fd, color);
     jr_redact(out, from, plan.hidden, false);
-}
-
-static void add_plan(struct jr_buf *out, const struct jr_session *session, enum jr_text what,
-                     const struct jr_drain *drain)
-{
-    if (what == JR_TEXT_HEADLINE)
-        add_headline(out, &session->plan);
-    else if (what == JR_TEXT_PLAN_JSON)
-        jr_plan_json(out, &session->plan, drain);
-    else
-        jr_plan_print(out, &session->plan, what == JR_TEXT_PLAN_ENV, drain);
 }
 
 static void add_session_text(struct jr_buf *out, const struct jr_session *session,
@@ -174,11 +156,15 @@ static void add_session_text(struct jr_buf *out, const struct jr_session *sessio
     case JR_TEXT_EXPLAIN_JSON:
         jr_resolution_explain(out, &session->resolution, what == JR_TEXT_EXPLAIN_JSON);
         break;
+    case JR_TEXT_HEADLINE:
+        add_headline(out, &session->plan);
+        break;
+    case JR_TEXT_PLAN_JSON:
+        jr_plan_json(out, &session->plan, drain);
+        break;
     case JR_TEXT_PLAN:
     case JR_TEXT_PLAN_ENV:
-    case JR_TEXT_PLAN_JSON:
-    case JR_TEXT_HEADLINE:
-        add_plan(out, session, what, drain);
+        jr_plan_print(out, &session->plan, what == JR_TEXT_PLAN_ENV, drain);
         break;
     case JR_TEXT_REPORT:
     case JR_TEXT_REPORT_COLOR:

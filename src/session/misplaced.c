@@ -39,12 +39,6 @@ static void add_way(struct jr_buf *out, const char *from, const char *to)
         jr_buf_char(out, '.');
 }
 
-/* Whether the path is in `here` alone, and not below `workdir`. */
-static bool is_only_here(const char *here, const char *workdir, const char *path)
-{
-    return strcmp(here, workdir) != 0 && is_below(here, path) && !is_below(workdir, path);
-}
-
 bool jr_misplaced_file(struct jr_buf *out, const struct jr_session *session, const char *workdir,
                        const char *name)
 {
@@ -53,13 +47,14 @@ bool jr_misplaced_file(struct jr_buf *out, const struct jr_session *session, con
     size_t len = strlen(folder);
     bool field = name[0] == '/' && strncmp(name, folder, len) == 0 && name[len] == '/';
     struct jr_buf way JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (here == NULL || name[0] == '\0' || (name[0] == '/' && !field) ||
-        !is_only_here(here, field ? folder : workdir, field ? name + len + 1 : name))
-        return false;
+    const char *place = field ? folder : workdir, *path = field ? name + len + 1 : name;
+    if (here == NULL || name[0] == '\0' || (name[0] == '/' && !field) || strcmp(here, place) == 0 ||
+        !is_below(here, path) || is_below(place, path))
+        return false; /* it is not here alone */
     add_way(&way, folder, here);
     if (way.failed)
         return false;
-    name = field ? name + len + 1 : name;
+    name = path;
     jr_buf_printf(out, "'%s' is in %s, where jobrun was called; ", name, here);
     if (field)
         jr_buf_printf(out, "write %s/%s", way.data, name);

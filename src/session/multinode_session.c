@@ -409,16 +409,6 @@ bool jr_session_leads_allocation(const struct jr_session *session)
            scheduler->problem == NULL && scheduler->nodes > 1;
 }
 
-static bool is_controller(const struct jr_session *session)
-{
-    const struct jr_spec *spec = jr_spec_get(session->file);
-    if (spec == NULL || !session->host.real || jr_session_is_local_only(session))
-        return false;
-    if (jr_ssh_session_is(session)) /* a run of ours says that it is node 0 */
-        return spec->node_rank == NULL || *spec->node_rank == 0;
-    return spec->node_rank == NULL && jr_session_leads_allocation(session);
-}
-
 /* What only a rank on this machine could have. */
 static int check_asked_options(const struct jr_session *session, struct jr_error *err)
 {
@@ -628,7 +618,14 @@ static void warn_of_agents(const struct jr_session *session, uint32_t nodes)
 enum jr_status jr_session_connect_agents(struct jr_session *session, struct jr_error *err)
 {
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
-    if (session->controller != NULL || !is_controller(session))
+    const struct jr_spec *spec = jr_spec_get(session->file);
+    if (session->controller != NULL || spec == NULL || !session->host.real ||
+        jr_session_is_local_only(session))
+        return JR_STATUS_OK;
+    /* By ssh, a run of ours says that it is node 0. */
+    if (jr_ssh_session_is(session)
+            ? spec->node_rank != NULL && *spec->node_rank != 0
+            : spec->node_rank != NULL || !jr_session_leads_allocation(session))
         return JR_STATUS_OK;
     struct jr_controller_options options = {
         .program = jr_session_own_program(session),

@@ -625,21 +625,6 @@ static bool is_per_rank(const char *path, bool whole)
     return name != NULL && (whole || (slash != NULL && name < slash));
 }
 
-/* Whether ranks may need what the first one does not: else it speaks for all, of which there may be
- * a million. */
-static bool are_ranks_different(const struct jr_session *session)
-{
-    const struct jr_job *job = &session->resolution.job;
-    const struct jr_results *results = &job->policy->results;
-    bool different = job->per_rank_count > 0 || is_per_rank(job->workdir, true) ||
-                     is_per_rank(results->file, false);
-    if (job->entrypoint.form == JR_FORM_COMMAND)
-        different |= is_per_rank(job->entrypoint.argv[0], true);
-    for (uint32_t i = 0; i < results->artifacts_count; i++)
-        different |= is_per_rank(results->artifacts[i], false);
-    return different;
-}
-
 enum jr_status jr_session_preflight(struct jr_session *session)
 {
     struct jr_arena arena = JR_ARENA_INIT;
@@ -648,7 +633,17 @@ enum jr_status jr_session_preflight(struct jr_session *session)
     const size_t errors = session->diags.errors;
     if (session->controller != NULL)
         return JR_STATUS_OK;
-    uint32_t count = are_ranks_different(session) ? plan->count : 1;
+    /* Whether ranks may need what the first one does not: else it speaks for all, of which there
+     * may be a million. */
+    const struct jr_job *job = &session->resolution.job;
+    const struct jr_results *results = &job->policy->results;
+    bool different =
+        job->per_rank_count > 0 || is_per_rank(job->workdir, true) ||
+        is_per_rank(results->file, false) ||
+        (job->entrypoint.form == JR_FORM_COMMAND && is_per_rank(job->entrypoint.argv[0], true));
+    for (uint32_t i = 0; i < results->artifacts_count; i++)
+        different |= is_per_rank(results->artifacts[i], false);
+    uint32_t count = different ? plan->count : 1;
     for (uint32_t i = 0; i < count && !arena.failed; i++) {
         struct jr_arena scratch = JR_ARENA_INIT;
         const struct jr_plan_rank rank = jr_plan_rank_at(plan, plan->first + i, &scratch);

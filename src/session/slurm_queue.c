@@ -64,11 +64,6 @@ static bool split_job(struct jr_slurm_queue *queue, const char *job, char **ret_
     return *ret_id != NULL;
 }
 
-static bool is_same_cluster(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 /* Of an array, %A is the id of each task, and %F that of the array. */
 static void ask_queue(struct jr_slurm_queue *queue, char *cluster)
 {
@@ -82,7 +77,9 @@ static void ask_queue(struct jr_slurm_queue *queue, char *cluster)
                      cluster == NULL ? NULL : (char[]){"--clusters"},
                      cluster,
                      NULL};
-    if (queue->asked && is_same_cluster(queue->cluster, cluster))
+    bool same = queue->cluster == NULL || cluster == NULL ? queue->cluster == cluster
+                                                          : strcmp(queue->cluster, cluster) == 0;
+    if (queue->asked && same)
         return;
     (void)snprintf(user, sizeof user, "%u", (unsigned)geteuid());
     queue->asked = true;

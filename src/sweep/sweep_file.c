@@ -112,74 +112,56 @@ void jr_cell_result_text(struct jr_buf *out, const json_t *value)
     }
 }
 
-/* One key of a cell's object: what is written for cell `i`, and what the schema says of it. */
-struct cell_row {
-    const char *key;
-    json_t *(*make)(const struct jr_sweep_record *record, size_t i);
-    struct jr_json_shape shape;
-    const char *help;
-};
-
 static bool has_begun(const struct jr_cell_state *state)
 {
     return strcmp(state->status, "not_started") != 0;
 }
 
+/* Of a cell: the structs are the record of its sweep and its state. */
+enum { RECORD, STATE };
+
+/* Append a value, which is taken over; NULL: there was no memory for it. */
+static void put_json(struct jr_buf *out, const struct jr_json_row *row, json_t *value)
+{
+    jr_json_key(out, row->key);
+    jr_json_print(out, value, 0);
+    json_decref(value);
+}
+
+static void put_values(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
+{
+    const struct jr_sweep_record *record = from[RECORD];
+    const struct jr_cell_state *state = from[STATE];
+    put_json(out, row, jr_cells_json(record->cells, (size_t)(state - record->states)));
+}
+
 /* An empty text is null. */
-static json_t *known_text(const char *text)
+static void put_known_text(struct jr_buf *out, const struct jr_json_row *row,
+                           const void *const *from)
 {
-    return text == NULL || text[0] == '\0' ? json_null() : jr_json_str(text);
+    const char *text = (const char *)from[STATE] + row->at;
+    jr_json_put_str(out, row->key, text[0] == '\0' ? NULL : text);
 }
 
-static json_t *make_number(const struct jr_sweep_record *record, size_t i)
+static void put_seconds(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
 {
-    return json_integer(record->states[i].number);
+    const struct jr_cell_state *state = from[STATE];
+    put_json(out, row, has_begun(state) ? json_real(state->seconds) : json_null());
 }
 
-static json_t *make_values(const struct jr_sweep_record *record, size_t i)
+static void put_result(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
 {
-    return jr_cells_json(record->cells, i);
+    const struct jr_cell_state *state = from[STATE];
+    put_json(out, row, state->result == NULL ? json_null() : json_incref(state->result));
 }
 
-static json_t *make_status(const struct jr_sweep_record *record, size_t i)
+static void put_run(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
 {
-    return jr_json_str(record->states[i].status);
-}
-
-static json_t *make_fingerprint(const struct jr_sweep_record *record, size_t i)
-{
-    return known_text(record->states[i].fingerprint);
-}
-
-static json_t *make_code(const struct jr_sweep_record *record, size_t i)
-{
-    return known_text(record->states[i].code);
-}
-
-static json_t *make_host(const struct jr_sweep_record *record, size_t i)
-{
-    return known_text(record->states[i].host);
-}
-
-static json_t *make_seconds(const struct jr_sweep_record *record, size_t i)
-{
-    const struct jr_cell_state *state = &record->states[i];
-    return has_begun(state) ? json_real(state->seconds) : json_null();
-}
-
-static json_t *make_result(const struct jr_sweep_record *record, size_t i)
-{
-    json_t *result = record->states[i].result;
-    return result == NULL ? json_null() : json_incref(result);
-}
-
-static json_t *make_run(const struct jr_sweep_record *record, size_t i)
-{
-    const struct jr_cell_state *state = &record->states[i];
+    const struct jr_cell_state *state = from[STATE];
     char folder[16], run[32];
     jr_cell_folder(folder, state->number);
     (void)snprintf(run, sizeof run, JR_SWEEP_CELLS "/%s", folder);
-    return known_text(has_begun(state) ? run : NULL);
+    jr_json_put_str(out, row->key, has_begun(state) ? run : NULL);
 }
 
 #define WORD(word, class) word,
@@ -195,71 +177,67 @@ const char *jr_cell_json_status(const json_t *cell)
     return NULL;
 }
 
+#define MAY_BE_NULL(what) .shape = {.text = (what), .null = true}
+
 /* The keys of a cell, in the order in which they are written. */
-static const struct cell_row cell_rows[] = {
-    {"cell",
-     make_number,
-     {.text = JR_SHAPE_COUNT},
-     "Its number, which belongs to its values for ever."},
-    {"values",
-     make_values,
-     {.text = "{\"type\": \"object\"}"},
-     "The fields of the spec that it sets, by their paths. A number that JSON "
-     "cannot hold is a string."},
-    {"status",
-     make_status,
-     {.words = statuses, .words_count = sizeof statuses / sizeof *statuses},
-     "As in results.json, or not_started, or running. lost: it had begun, and "
-     "neither its process nor its results are there, as where its node was "
-     "lost, or the jobrun of the sweep was killed."},
-    {"fingerprint",
-     make_fingerprint,
-     {.text = JR_SHAPE_TEXT, .null = true},
-     "Of the experiment that ran; null: none did."},
-    {"code",
-     make_code,
-     {.text = JR_SHAPE_TEXT, .null = true},
-     "The name of the git tree that it ran with; null: not known."},
-    {"host",
-     make_host,
-     {.text = JR_SHAPE_TEXT, .null = true, .optional = true},
-     "The machine that it runs or ran on, of several nodes that of its first "
-     "rank; null: not known. Sweeps of earlier builds have none."},
-    {"seconds",
-     make_seconds,
-     {.text = JR_SHAPE_SECONDS, .null = true},
-     "How long it ran; null: it has not begun."},
-    {"result",
-     make_result,
-     {.text = "{\"type\": \"object\"}", .null = true},
-     "The fields that its ranks delivered: the value that they have in common; "
-     "of numbers that differ an object of mean, min, max and first; null for "
-     "what else differs. null: no rank has a result that counts."},
-    {"run",
-     make_run,
-     {.text = JR_SHAPE_TEXT, .null = true},
-     "Its run folder, in that of the sweep; null: it has not begun."},
+static const struct jr_json_row cell_rows[] = {
+    {.key = "cell",
+     JR_AT(struct jr_cell_state, U32, number),
+     .in = STATE,
+     .help = "Its number, which belongs to its values for ever."},
+    {.key = "values",
+     .put = put_values,
+     .shape = {.text = "{\"type\": \"object\"}"},
+     .help = "The fields of the spec that it sets, by their paths. A number that JSON "
+             "cannot hold is a string."},
+    {.key = "status",
+     JR_AT(struct jr_cell_state, TEXT, status),
+     .in = STATE,
+     JR_WORDS(statuses),
+     .help = "As in results.json, or not_started, or running. lost: it had begun, and "
+             "neither its process nor its results are there, as where its node was "
+             "lost, or the jobrun of the sweep was killed."},
+    {.key = "fingerprint",
+     .put = put_known_text,
+     .at = offsetof(struct jr_cell_state, fingerprint),
+     MAY_BE_NULL(JR_SHAPE_TEXT),
+     .help = "Of the experiment that ran; null: none did."},
+    {.key = "code",
+     .put = put_known_text,
+     .at = offsetof(struct jr_cell_state, code),
+     MAY_BE_NULL(JR_SHAPE_TEXT),
+     .help = "The name of the git tree that it ran with; null: not known."},
+    {.key = "host",
+     JR_AT(struct jr_cell_state, TEXT, host),
+     .in = STATE,
+     .shape = {.text = JR_SHAPE_TEXT, .null = true, .optional = true},
+     .help = "The machine that it runs or ran on, of several nodes that of its first "
+             "rank; null: not known. Sweeps of earlier builds have none."},
+    {.key = "seconds",
+     .put = put_seconds,
+     MAY_BE_NULL(JR_SHAPE_SECONDS),
+     .help = "How long it ran; null: it has not begun."},
+    {.key = "result",
+     .put = put_result,
+     MAY_BE_NULL("{\"type\": \"object\"}"),
+     .help = "The fields that its ranks delivered: the value that they have in common; "
+             "of numbers that differ an object of mean, min, max and first; null for "
+             "what else differs. null: no rank has a result that counts."},
+    {.key = "run",
+     .put = put_run,
+     MAY_BE_NULL(JR_SHAPE_TEXT),
+     .help = "Its run folder, in that of the sweep; null: it has not begun."},
 };
 
 #define CELL_ROWS (sizeof cell_rows / sizeof *cell_rows)
 
-json_t *jr_cell_json(const struct jr_sweep_record *record, size_t i)
+/* The schema of an object of such rows. */
+static json_t *object_schema(const struct jr_json_row *rows, size_t count, const char *help)
 {
-    json_t *cell = json_object();
-    for (size_t k = 0; k < CELL_ROWS; k++)
-        jr_json_set(cell, cell_rows[k].key, cell_rows[k].make(record, i));
-    return cell;
-}
-
-json_t *jr_cell_json_schema(void)
-{
-    json_t *schema = json_object();
-    json_t *properties = json_object(), *required = json_array();
-    for (size_t i = 0; i < CELL_ROWS; i++)
-        jr_json_shape_add(properties, cell_rows[i].shape.optional ? NULL : required,
-                          cell_rows[i].key,
-                          jr_json_shape_schema(&cell_rows[i].shape, cell_rows[i].help));
-    jr_json_set_str(schema, "description", "One cell.");
+    json_t *schema = json_object(), *properties = json_object(), *required = json_array();
+    jr_json_rows_schema(rows, count, properties, required);
+    if (help != NULL)
+        jr_json_set_str(schema, "description", help);
     jr_json_set_str(schema, "type", "object");
     jr_json_set(schema, "required", required);
     jr_json_set(schema, "properties", properties);
@@ -312,113 +290,86 @@ static json_t *axis_json(const struct jr_sweep_axis *axis)
     return object;
 }
 
-/* What a row of the sweep's object is written with. */
-struct sweep_writer {
-    struct jr_buf *out;
-    const struct jr_sweep_record *record;
+/* Of the file: the structs are the record, and how it goes. */
+struct writing {
     const struct jr_drain *drain;
+    bool *ended; /* not all of it can be written */
 };
 
-/* One key of the sweep's object. `make` is NULL for what is written piece by piece; that it returns
- * NULL says that there was no memory. */
-struct sweep_row {
-    const char *key;
-    json_t *(*make)(const struct jr_sweep_record *record);
-    int (*write)(const struct sweep_writer *writer);
-    bool (*has)(const struct jr_sweep_record *record); /* NULL: always */
-    struct jr_json_shape shape;
-    const char *help;
-};
-
-static json_t *make_version(const struct jr_sweep_record *record)
+static void put_version(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
 {
-    (void)record;
-    return json_integer(1);
+    (void)from;
+    jr_json_put_int(out, row->key, 1);
 }
 
-static json_t *make_id(const struct jr_sweep_record *record)
+static void put_code_of_now(struct jr_buf *out, const struct jr_json_row *row,
+                            const void *const *from)
 {
-    return jr_json_str(record->sweep_id);
-}
-
-static json_t *make_name(const struct jr_sweep_record *record)
-{
-    return jr_json_str(record->name);
-}
-
-static json_t *make_spec(const struct jr_sweep_record *record)
-{
-    return jr_json_str(record->spec);
-}
-
-static json_t *make_code_of_now(const struct jr_sweep_record *record)
-{
+    const struct jr_sweep_record *record = from[RECORD];
     bool known = record->code != NULL && record->code[0] != '\0';
-    return jr_json_str(known ? record->code : NULL);
+    jr_json_put_str(out, row->key, known ? record->code : NULL);
 }
 
-static json_t *make_exit_code(const struct jr_sweep_record *record)
+static void put_exit_code(struct jr_buf *out, const struct jr_json_row *row,
+                          const void *const *from)
 {
-    return record->exit_code == NULL ? json_null() : json_integer(*record->exit_code);
+    const struct jr_sweep_record *record = from[RECORD];
+    put_json(out, row, record->exit_code == NULL ? json_null() : json_integer(*record->exit_code));
 }
 
-/* Whether who runs the cells is no jobrun that leads the sweep. */
-static bool is_submitted(const struct jr_sweep_record *record)
+/* Who runs the cells, where that is no jobrun which leads the sweep. */
+static void put_submitted(struct jr_buf *out, const struct jr_json_row *row,
+                          const void *const *from)
 {
-    return record->submitted;
+    const struct jr_sweep_record *record = from[RECORD];
+    if (record->submitted)
+        put_json(out, row, json_pack("{s:s, s:s?}", "engine", "slurm", "job", record->job));
 }
 
-static json_t *make_submitted(const struct jr_sweep_record *record)
+static void put_axes(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
 {
-    json_t *object = json_object();
-    jr_json_set_str(object, "engine", "slurm");
-    jr_json_set_str(object, "job", record->job);
-    return object;
-}
-
-static int write_axes(const struct sweep_writer *writer)
-{
-    const struct jr_sweep_axes *axes = writer->record->cells->axes;
-    jr_buf_char(writer->out, '[');
+    const struct jr_sweep_record *record = from[RECORD];
+    const struct jr_sweep_axes *axes = record->cells->axes;
+    jr_json_key(out, row->key);
+    jr_buf_char(out, '[');
     for (size_t i = 0; i < axes->count; i++) {
         json_t *axis = axis_json(&axes->axes[i]);
-        jr_buf_str(writer->out, i == 0 ? "\n    " : ",\n    ");
-        jr_json_print(writer->out, axis, 0);
+        jr_buf_str(out, i == 0 ? "\n    " : ",\n    ");
+        jr_json_print(out, axis, 0);
         json_decref(axis);
     }
-    jr_buf_str(writer->out, "\n  ]");
-    return 0;
+    jr_buf_str(out, "\n  ]");
 }
 
-static int write_cells(const struct sweep_writer *writer)
+static void put_cells(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
 {
-    const struct jr_drain *drain = writer->drain;
-    jr_buf_char(writer->out, '[');
-    for (size_t i = 0; i < writer->record->cells->count; i++) {
-        json_t *cell = jr_cell_json(writer->record, i);
-        jr_buf_str(writer->out, i == 0 ? "\n    " : ",\n    ");
-        jr_json_print(writer->out, cell, 0);
-        json_decref(cell);
-        if (writer->out->len > PIECE && drain != NULL && drain->take(drain->data, writer->out) != 0)
-            return -1;
+    const struct jr_sweep_record *record = from[RECORD];
+    const struct writing *writing = from[1];
+    const struct jr_drain *drain = writing->drain;
+    jr_buf_str(out, ",\n  ");
+    jr_json_key(out, row->key);
+    jr_buf_char(out, '[');
+    for (size_t i = 0; i < record->cells->count && !*writing->ended; i++) {
+        jr_buf_str(out, i == 0 ? "\n    {" : ",\n    {");
+        jr_json_rows_put(out, cell_rows, CELL_ROWS, (const void *[]){record, &record->states[i]});
+        jr_buf_char(out, '}');
+        if (out->len > PIECE && drain != NULL)
+            *writing->ended = drain->take(drain->data, out) != 0;
     }
-    jr_buf_str(writer->out, "\n  ]");
-    return 0;
+    jr_buf_str(out, *writing->ended ? "" : "\n  ]");
 }
 
-static bool has_former(const struct jr_sweep_record *record)
+static void put_former(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
 {
-    return json_array_size(record->former) > 0;
-}
-
-static json_t *make_former(const struct jr_sweep_record *record)
-{
-    return json_deep_copy(record->former);
+    const struct jr_sweep_record *record = from[RECORD];
+    if (json_array_size(record->former) > 0)
+        put_json(out, row, json_deep_copy(record->former));
 }
 
 /* How many cells have each status, in the order in which they are met. */
-static json_t *make_counts(const struct jr_sweep_record *record)
+static void put_counts(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
 {
+    const struct jr_sweep_record *record = from[RECORD];
     json_t *counts = json_object();
     for (size_t i = 0; i < record->cells->count; i++) {
         const char *status = record->states[i].status;
@@ -428,7 +379,7 @@ static json_t *make_counts(const struct jr_sweep_record *record)
         else
             (void)json_integer_set(count, json_integer_value(count) + 1);
     }
-    return counts;
+    put_json(out, row, counts);
 }
 
 bool jr_cell_result_beats(const json_t *result, const struct jr_sweep_best *best, bool any,
@@ -460,58 +411,41 @@ static const char *const goals[] = {JR_SWEEP_GOALS(WORD)};
 static const char *const ofs[] = {JR_SWEEP_OFS(WORD)};
 #undef WORD
 
+/* How cells are compared, and the best of them, -1. */
+static const struct jr_json_row best_rows[] = {
+    {.key = "field", JR_AT(struct jr_sweep_best, TEXT, field), .help = "The field of results."},
+    {.key = "goal", JR_AT(struct jr_sweep_best, WORD, goal), JR_WORDS(goals)},
+    {.key = "of",
+     JR_AT(struct jr_sweep_best, WORD, of),
+     JR_WORDS(ofs),
+     .help = "Which of its ranks' values counts, where they differ."},
+    {.key = "cell",
+     .in = 1,
+     .kind = JR_ROW_I64,
+     .none = JR_NONE_LESS,
+     .shape = {.text = JR_SHAPE_COUNT},
+     .help = "The number of the best cell; null: none delivered the field."}};
+
+#define BEST_ROWS (sizeof best_rows / sizeof *best_rows)
+
 struct jr_sweep_best jr_sweep_best_of(const json_t *best)
 {
-    const char *goal = jr_json_get_str(best, "goal"), *of = jr_json_get_str(best, "of");
-    struct jr_sweep_best ret = {.field = jr_json_get_str(best, "field")};
-    for (size_t i = 0; goal != NULL && i < sizeof goals / sizeof *goals; i++)
-        if (strcmp(goals[i], goal) == 0)
-            ret.goal = (enum jr_sweep_goal)i;
-    for (size_t i = 0; of != NULL && i < sizeof ofs / sizeof *ofs; i++)
-        if (strcmp(ofs[i], of) == 0)
-            ret.of = (enum jr_sweep_of)i;
+    struct jr_sweep_best ret = {.field = NULL};
+    int64_t cell;
+    jr_json_rows_get(best_rows, BEST_ROWS, (void *[]){&ret, &cell}, NULL, best);
     return ret;
 }
 
-static json_t *make_best(const struct jr_sweep_record *record)
+static void put_best(struct jr_buf *out, const struct jr_json_row *row, const void *const *from)
 {
+    const struct jr_sweep_record *record = from[RECORD];
     const struct jr_sweep_best *best = &record->cells->axes->best;
     long found = jr_sweep_record_best(record);
-    json_t *object = best->field == NULL ? json_null() : json_object();
-    if (best->field == NULL)
-        return object;
-    jr_json_set_str(object, "field", best->field);
-    jr_json_set_str(object, "goal", goals[best->goal]);
-    jr_json_set_str(object, "of", ofs[best->of]);
-    jr_json_set(object, "cell",
-                found < 0 ? json_null() : json_integer(record->states[found].number));
-    return object;
-}
-
-/* How cells are compared, and the best of them. */
-static json_t *best_schema(void)
-{
-    static const struct {
-        const char *key;
-        struct jr_json_shape shape;
-        const char *help;
-    } rows[] = {{"field", {.text = JR_SHAPE_TEXT}, "The field of results."},
-                {"goal", {.words = goals, .words_count = sizeof goals / sizeof *goals}, NULL},
-                {"of",
-                 {.words = ofs, .words_count = sizeof ofs / sizeof *ofs},
-                 "Which of its ranks' values counts, where they differ."},
-                {"cell",
-                 {.text = JR_SHAPE_COUNT, .null = true},
-                 "The number of the best cell; null: none delivered the field."}};
-    json_t *schema = json_object();
-    json_t *properties = json_object(), *required = json_array();
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        jr_json_shape_add(properties, required, rows[i].key,
-                          jr_json_shape_schema(&rows[i].shape, rows[i].help));
-    jr_json_set_str(schema, "type", "object");
-    jr_json_set(schema, "required", required);
-    jr_json_set(schema, "properties", properties);
-    return schema;
+    int64_t cell = found < 0 ? -1 : (int64_t)record->states[found].number;
+    put_json(out, row,
+             best->field == NULL
+                 ? json_null()
+                 : jr_json_rows_object(best_rows, BEST_ROWS, (const void *[]){best, &cell}));
 }
 
 #define SHAPE_AXES                                                                                 \
@@ -538,55 +472,44 @@ static json_t *best_schema(void)
 #define SHAPE_BEST "{\"anyOf\": [{\"type\": \"null\"}, {\"$ref\": \"#/$defs/best\"}]}"
 
 /* The keys of the file, in the order in which they are written. */
-static const struct sweep_row sweep_rows[] = {
-    {"format_version", make_version, NULL, NULL, {.text = "{\"const\": 1}"}, NULL},
-    {"sweep_id", make_id, NULL, NULL, {.text = JR_SHAPE_TEXT}, NULL},
-    {"name", make_name, NULL, NULL, {.text = JR_SHAPE_TEXT, .null = true}, NULL},
-    {"spec",
-     make_spec,
-     NULL,
-     NULL,
-     {.text = JR_SHAPE_TEXT, .null = true},
-     "The file of the spec, absolute; null: it has none."},
-    {"code",
-     make_code_of_now,
-     NULL,
-     NULL,
-     {.text = JR_SHAPE_TEXT, .null = true},
-     "The name of the git tree when the sweep was run last; null: not known."},
-    {"exit_code",
-     make_exit_code,
-     NULL,
-     NULL,
-     {.text = JR_SHAPE_CODE, .null = true, .optional = true},
-     "With which the sweep ended; null: it has not ended, was killed, or is a job array, whose "
-     "exit status is that of its cells. Sweeps of earlier builds have none."},
-    {"submitted",
-     make_submitted,
-     NULL,
-     is_submitted,
-     {.text = SHAPE_SUBMITTED, .optional = true},
-     "The cells are tasks of a job array."},
-    {"axes",
-     NULL,
-     write_axes,
-     NULL,
-     {.text = SHAPE_AXES},
-     "In the order of the spec: the last one is the fastest."},
-    {"cells", NULL, write_cells, NULL, {.text = SHAPE_CELLS}, NULL},
-    {"former",
-     make_former,
-     NULL,
-     has_former,
-     {.text = SHAPE_FORMER, .optional = true},
-     "Cells that the axes do not have any more. Nobody else gets their numbers."},
-    {"counts", make_counts, NULL, NULL, {.text = SHAPE_COUNTS}, "How many cells have each status."},
-    {"best",
-     make_best,
-     NULL,
-     NULL,
-     {.text = SHAPE_BEST},
-     "null: the spec does not say how cells are compared."},
+static const struct jr_json_row sweep_rows[] = {
+    {.key = "format_version", .put = put_version, .shape = {.text = "{\"const\": 1}"}},
+    {.key = "sweep_id", JR_AT(struct jr_sweep_record, TEXT, sweep_id)},
+    {.key = "name", JR_AT(struct jr_sweep_record, TEXT, name), .shape = {.null = true}},
+    {.key = "spec",
+     JR_AT(struct jr_sweep_record, TEXT, spec),
+     .shape = {.null = true},
+     .help = "The file of the spec, absolute; null: it has none."},
+    {.key = "code",
+     .put = put_code_of_now,
+     MAY_BE_NULL(JR_SHAPE_TEXT),
+     .help = "The name of the git tree when the sweep was run last; null: not known."},
+    {.key = "exit_code",
+     .put = put_exit_code,
+     .shape = {.text = JR_SHAPE_CODE, .null = true, .optional = true},
+     .help = "With which the sweep ended; null: it has not ended, was killed, or is a job array, "
+             "whose exit status is that of its cells. Sweeps of earlier builds have none."},
+    {.key = "submitted",
+     .put = put_submitted,
+     .shape = {.text = SHAPE_SUBMITTED, .optional = true},
+     .help = "The cells are tasks of a job array."},
+    {.key = "axes",
+     .put = put_axes,
+     .shape = {.text = SHAPE_AXES},
+     .help = "In the order of the spec: the last one is the fastest."},
+    {.key = "cells", .put = put_cells, .shape = {.text = SHAPE_CELLS}},
+    {.key = "former",
+     .put = put_former,
+     .shape = {.text = SHAPE_FORMER, .optional = true},
+     .help = "Cells that the axes do not have any more. Nobody else gets their numbers."},
+    {.key = "counts",
+     .put = put_counts,
+     .shape = {.text = SHAPE_COUNTS},
+     .help = "How many cells have each status."},
+    {.key = "best",
+     .put = put_best,
+     .shape = {.text = SHAPE_BEST},
+     .help = "null: the spec does not say how cells are compared."},
 };
 
 #define ROWS (sizeof sweep_rows / sizeof *sweep_rows)
@@ -594,33 +517,28 @@ static const struct sweep_row sweep_rows[] = {
 void jr_sweep_record_json(struct jr_buf *out, const struct jr_sweep_record *record,
                           const struct jr_drain *drain)
 {
-    const struct sweep_writer writer = {out, record, drain};
-    for (size_t i = 0; i < ROWS; i++) {
-        const struct sweep_row *row = &sweep_rows[i];
-        if (row->has != NULL && !row->has(record))
-            continue;
-        jr_buf_str(out, i == 0 ? "{\n  \"" : ",\n  \"");
-        jr_buf_str(out, row->key);
-        jr_buf_str(out, "\": ");
-        if (row->write != NULL && row->write(&writer) != 0)
-            return; /* not all of it could be written */
-        if (row->write != NULL)
-            continue;
-        json_t *value = row->make(record);
-        jr_json_print(out, value, 0);
-        json_decref(value);
+    bool ended = false;
+    const struct writing writing = {drain, &ended};
+    jr_buf_char(out, '{');
+    for (size_t i = 0; i < ROWS && !ended; i++) {
+        struct jr_buf key JR_BUF_CLEANUP = JR_BUF_INIT;
+        const void *const from[] = {record, &writing};
+        bool cells = sweep_rows[i].put == put_cells; /* piece by piece */
+        jr_json_row_put(cells ? out : &key, &sweep_rows[i], from);
+        if (key.len > 0)
+            jr_buf_str(out, i == 0 ? "\n  " : ",\n  ");
+        jr_buf_add(out, key.data, key.len);
+        out->failed |= key.failed;
     }
-    jr_buf_str(out, "\n}\n");
+    if (!ended)
+        jr_buf_str(out, "\n}\n");
 }
 
 void jr_sweep_record_schema(struct jr_buf *out)
 {
     json_t *schema = json_object(), *parts = json_object();
     json_t *properties = json_object(), *required = json_array();
-    for (size_t i = 0; i < ROWS; i++)
-        jr_json_shape_add(properties, sweep_rows[i].shape.optional ? NULL : required,
-                          sweep_rows[i].key,
-                          jr_json_shape_schema(&sweep_rows[i].shape, sweep_rows[i].help));
+    jr_json_rows_schema(sweep_rows, ROWS, properties, required);
     jr_json_set_str(schema, "$schema", "https://json-schema.org/draft/2020-12/schema");
     jr_json_set_str(schema, "$id", "sweep-v1.schema.json");
     jr_json_set_str(schema, "title", "A sweep of jobrun, version 1");
@@ -630,8 +548,8 @@ void jr_sweep_record_schema(struct jr_buf *out)
     jr_json_set_str(schema, "type", "object");
     jr_json_set(schema, "required", required);
     jr_json_set(schema, "properties", properties);
-    jr_json_set(parts, "cell", jr_cell_json_schema());
-    jr_json_set(parts, "best", best_schema());
+    jr_json_set(parts, "cell", object_schema(cell_rows, CELL_ROWS, "One cell."));
+    jr_json_set(parts, "best", object_schema(best_rows, BEST_ROWS, NULL));
     jr_json_set(schema, "$defs", parts);
     jr_json_print(out, schema, 2);
     jr_buf_char(out, '\n');

@@ -88,16 +88,7 @@ struct jr_sweep_best jr_sweep_best_of(const json_t *best);
 /* Append a value for people: "0.962", or "0.91 .. 0.97". */
 void jr_cell_result_text(struct jr_buf *out, const json_t *value);
 
-/* A cell as an object of sweep.json: one table says what is written, and what the schema says of
- * it. */
-
-/* The object of cell `i`. The caller's. */
-json_t *jr_cell_json(const struct jr_sweep_record *record, size_t i);
-
-/* The status of such an object that was read; NULL: none that a cell has. */
+/* The status of a cell's object that was read; NULL: none that a cell has. */
 const char *jr_cell_json_status(const json_t *cell);
-
-/* The schema of such an object. The caller's. */
-json_t *jr_cell_json_schema(void);
 
 #endif

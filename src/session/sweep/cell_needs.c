@@ -280,20 +280,6 @@ static void measure_job(struct jr_cell_need *ret, const struct jr_job *job,
         ret->cores = cores;
 }
 
-/* Whether some node has what a cell needs. */
-static bool has_node(const struct finding *finding, const struct jr_cell_need *need)
-{
-    const struct jr_cell_needs *needs = finding->needs;
-    for (uint32_t i = 0; i < needs->nodes; i++) {
-        uint32_t devices = 0;
-        for (uint32_t k = 0; need->may != NULL && k < needs->rooms[i].places; k++)
-            devices += need->may[i][k];
-        if (need->devices <= devices && need->cores <= needs->rooms[i].cores)
-            return true;
-    }
-    return false;
-}
-
 /* Whether a cell can run here if it is alone. */
 static bool check_room(struct finding *finding, const struct jr_cell_need *need)
 {
@@ -322,7 +308,14 @@ static bool check_room(struct finding *finding, const struct jr_cell_need *need)
                                               "slurm; or all nodes' ranks here: --local");
         return false;
     }
-    if (need->oversubscribe || has_node(finding, need))
+    bool fits = need->oversubscribe; /* or some node has what it needs */
+    for (uint32_t i = 0; i < needs->nodes; i++) {
+        uint32_t devices = 0;
+        for (uint32_t k = 0; need->may != NULL && k < needs->rooms[i].places; k++)
+            devices += need->may[i][k];
+        fits |= need->devices <= devices && need->cores <= needs->rooms[i].cores;
+    }
+    if (fits)
         return true;
     for (uint32_t i = 0; !on_devices && i < needs->nodes; i++)
         if (needs->rooms[i].cores > most)
@@ -479,25 +472,19 @@ struct jr_room jr_cell_needs_room(const struct jr_cell_needs *needs)
     return all;
 }
 
-/* It begins as the only one, wherever it fits; on several nodes it has all. */
-static void place_first(const struct jr_cell_needs *needs, const struct jr_cell_need *need,
-                        struct jr_room *held)
-{
-    uint32_t i = 0;
-    while (i + 1 < needs->nodes &&
-           (need->devices > needs->rooms[i].devices || need->cores > needs->rooms[i].cores))
-        i++;
-    held[i].devices += need->devices;
-    held[i].cores += need->cores;
-    for (i = 0; need->nodes > 1 && i < needs->nodes; i++)
-        held[i] = (struct jr_room){UINT32_MAX / 2, UINT32_MAX / 2, 0};
-}
-
 bool jr_cell_needs_place(const struct jr_cell_needs *needs, const struct jr_cell_need *need,
                          struct jr_room *held, uint32_t running)
 {
     if (running == 0) {
-        place_first(needs, need, held);
+        /* It begins as the only one, wherever it fits; on several nodes it has all. */
+        uint32_t i = 0;
+        while (i + 1 < needs->nodes &&
+               (need->devices > needs->rooms[i].devices || need->cores > needs->rooms[i].cores))
+            i++;
+        held[i].devices += need->devices;
+        held[i].cores += need->cores;
+        for (i = 0; need->nodes > 1 && i < needs->nodes; i++)
+            held[i] = (struct jr_room){UINT32_MAX / 2, UINT32_MAX / 2, 0};
         return true;
     }
     if (needs->parallel > 0 && running >= needs->parallel)

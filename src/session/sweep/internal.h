@@ -356,6 +356,11 @@ int jr_sweep_table_open(struct jr_sweep_table *ret, const char *log_dir, const c
 int jr_sweep_table_arrange(struct jr_sweep_table *table, const struct jr_sweep_view *view,
                            struct jr_error *err);
 
+/* Append the table. People see the best cell marked, and, where `view` has the word by which they
+ * call the sweep, beside its usual columns why cells did not deliver. */
+void jr_sweep_table_print(struct jr_buf *out, const struct jr_sweep_table *table,
+                          const struct jr_sweep_view *view);
+
 /* Append "23 of 24 delivered, 1 failed". */
 void jr_sweep_table_count(struct jr_buf *out, const struct jr_sweep_table *table);
 

@@ -468,19 +468,6 @@ int jr_sweep_check_begun(const char *dir, const char *id, const char *word, cons
         word, host.data, line.len > 0 ? "; until then: " : "", line.len > 0 ? line.data : "");
 }
 
-/* Wait for the end of the process: false where the time was over. */
-static bool await_leader(const struct jr_hold *leader, uint64_t until_ns)
-{
-    enum { TURN_MS = 60000 };
-    uint64_t now = jr_clock_ns(), left_ms = TURN_MS;
-    if (until_ns != 0 && until_ns <= now)
-        return false;
-    if (until_ns != 0 && (until_ns - now) / 1000000 < left_ms)
-        left_ms = (until_ns - now) / 1000000 + 1;
-    (void)jr_hold_await(leader, (int)left_ms);
-    return true;
-}
-
 int jr_sweep_exit_status(const char *log_dir, const char *id, int *ret_code, struct jr_error *err)
 {
     json_t *sweep = jr_load_sweep(log_dir, id, err);
@@ -579,6 +566,7 @@ static int end_array(int dir_fd, const char *job, const struct jr_sweep_wait *wa
 int jr_sweep_await(const char *log_dir, const char *id, const struct jr_sweep_wait *wait,
                    int *ret_code, struct jr_error *err)
 {
+    enum { TURN_MS = 60000 };
     bool stop = wait->stop;
     struct jr_arena arena = JR_ARENA_INIT;
     const char *job;
@@ -592,7 +580,13 @@ int jr_sweep_await(const char *log_dir, const char *id, const struct jr_sweep_wa
         int failed = same && stop ? check_owner(fd, err) : 0;
         if (failed == 0 && same && stop && jr_hold_signal(&leader, SIGTERM) != 0)
             failed = jr_error_sys(err, JR_STATUS_LAUNCH, "could not stop process %d", (int)pid);
-        bool in_time = failed == 0 && (!same || await_leader(&leader, wait->until_ns));
+        /* Wait for the end of the process, as long as there is time. */
+        uint64_t now = jr_clock_ns(), left_ms = TURN_MS, until_ns = wait->until_ns;
+        bool in_time = !same || until_ns == 0 || until_ns > now;
+        if (until_ns > now && (until_ns - now) / 1000000 < left_ms)
+            left_ms = (until_ns - now) / 1000000 + 1;
+        if (failed == 0 && same && in_time)
+            (void)jr_hold_await(&leader, (int)left_ms);
         stop = stop && !same;
         jr_hold_close(&leader);
         if (failed != 0)

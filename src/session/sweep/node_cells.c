@@ -281,17 +281,6 @@ static void check_cell_devices(const struct jr_node_cell *cell, char *const *env
     jr_session_close(now);
 }
 
-/* The agent's streams are its own; a cell that is shown on the console has pipes. */
-static int leave_streams(const struct jr_agent_cell_ends *ends, bool shown)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(shown ? ends->out_fd : null, STDOUT_FILENO) < 0 ||
-        dup2(shown ? ends->err_fd : null, STDERR_FILENO) < 0)
-        return -1;
-    return close(null);
-}
-
 /* The whole of a cell, in a process of its own. Returns the exit status. */
 static int run_cell(const struct jr_node_cells *cells, struct jr_node_cell *cell,
                     const struct jr_message *word)
@@ -311,7 +300,12 @@ static int run_cell(const struct jr_node_cells *cells, struct jr_node_cell *cell
     const struct jr_session_console shown = {
         .out_fd = STDOUT_FILENO, .err_fd = STDERR_FILENO, .in_fd = -1, .color = color};
     struct jr_error err = {0};
-    if (leave_streams(&cells->ends, word->console != NULL) != 0)
+    /* The agent's streams are its own; a cell that is shown on the console has pipes. */
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(word->console != NULL ? cells->ends.out_fd : null, STDOUT_FILENO) < 0 ||
+        dup2(word->console != NULL ? cells->ends.err_fd : null, STDERR_FILENO) < 0 ||
+        close(null) != 0)
         return JR_STATUS_LAUNCH;
     int ended = await_cell_devices(cell, (uint64_t)word->limit_ms);
     if (ended != 0)

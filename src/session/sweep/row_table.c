@@ -26,29 +26,6 @@ struct condition {
     bool numeric;
 };
 
-/* The sign at `text`: how long it is, 0 for none. */
-static size_t read_sign(unsigned *ret, const char *text)
-{
-    static const struct {
-        const char *sign;
-        unsigned wanted;
-    } signs[] = {{"!=", IS_LESS | IS_MORE},
-                 {"<=", IS_LESS | IS_EQUAL},
-                 {">=", IS_MORE | IS_EQUAL},
-                 {"==", IS_EQUAL},
-                 {"=", IS_EQUAL},
-                 {"<", IS_LESS},
-                 {">", IS_MORE}};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
-        size_t len = strlen(signs[i].sign);
-        if (strncmp(text, signs[i].sign, len) == 0) {
-            *ret = signs[i].wanted;
-            return len;
-        }
-    }
-    return 0;
-}
-
 #define WORD(name, word) word,
 static const char *const statuses[] = {JR_RUN_STATUSES(WORD) "running", "lost", "damaged", NULL};
 #undef WORD
@@ -61,8 +38,9 @@ bool jr_row_status_is(const char *word)
     return statuses[i] != NULL;
 }
 
-/* The status that others call so, or NULL. */
-static const char *foreign_status(const char *word)
+/* A misspelt status would list nothing. There are more words for sweeps than those of runs: only
+ * what is near to one of these, or what others call one, is refused. */
+static int check_status(const char *word, struct jr_error *err)
 {
     static const char *const others[][2] = {
         {"done", "succeeded"},     {"finished", "succeeded"}, {"completed", "succeeded"},
@@ -71,43 +49,45 @@ static const char *foreign_status(const char *word)
         {"killed", "stopped"},     {"cancelled", "stopped"},  {"canceled", "stopped"},
         {"aborted", "stopped"},    {"timeout", "timed_out"},  {"pending", "not_started"},
         {"queued", "not_started"}, {"active", "running"},     {"broken", "damaged"}};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    const char *near = jr_did_you_mean_longer(word, statuses);
+    for (size_t i = 0; near == NULL && i < sizeof others / sizeof *others; i++)
         if (strcasecmp(others[i][0], word) == 0)
-            return others[i][1];
-    return NULL;
-}
-
-/* A misspelt status would list nothing. There are more words for sweeps than those of runs: only
- * what is near to one of these is refused. */
-static int check_status(const struct condition *condition, struct jr_error *err)
-{
-    const char *near = jr_did_you_mean_longer(condition->text, statuses);
-    if (near == NULL)
-        near = foreign_status(condition->text);
-    if (strcmp(condition->name, "status") != 0 || near == NULL ||
-        strcmp(near, condition->text) == 0)
+            near = others[i][1];
+    if (near == NULL || strcmp(near, word) == 0)
         return 0;
     return jr_error_set(err, JR_STATUS_USAGE,
-                        "--where: no run has the status '%s'; did you mean status=%s?",
-                        condition->text, near);
+                        "--where: no run has the status '%s'; did you mean status=%s?", word, near);
 }
 
 static int read_condition(struct condition *ret, struct jr_row_table *table, const char *word,
                           struct jr_error *err)
 {
-    size_t len = strcspn(word, "!<>=");
-    size_t sign = read_sign(&ret->wanted, word + len);
-    if (len == 0 || sign == 0)
+    static const struct {
+        const char *sign;
+        unsigned wanted;
+    } signs[] = {{"!=", IS_LESS | IS_MORE},
+                 {"<=", IS_LESS | IS_EQUAL},
+                 {">=", IS_MORE | IS_EQUAL},
+                 {"==", IS_EQUAL},
+                 {"=", IS_EQUAL},
+                 {"<", IS_LESS},
+                 {">", IS_MORE}};
+    size_t len = strcspn(word, "!<>="), i = 0;
+    while (i < sizeof signs / sizeof *signs &&
+           strncmp(word + len, signs[i].sign, strlen(signs[i].sign)) != 0)
+        i++;
+    if (len == 0 || i == sizeof signs / sizeof *signs)
         return jr_error_set(err, JR_STATUS_USAGE,
                             "--where wants a condition like status=failed or "
                             "results.loss<0.5, not '%s'",
                             word);
+    ret->wanted = signs[i].wanted;
     ret->name = jr_row_table_name(table, word, len);
     if (ret->name == NULL)
         return jr_row_table_refuse(table, "--where", word, len, err);
-    ret->text = word + len + sign;
+    ret->text = word + len + strlen(signs[i].sign);
     ret->numeric = jr_num_double(ret->text, &ret->number);
-    return check_status(ret, err);
+    return strcmp(ret->name, "status") == 0 ? check_status(ret->text, err) : 0;
 }
 
 /* How the value is to the one that is wanted. */
@@ -131,14 +111,6 @@ static enum condition_is compare_value(const struct condition *condition, const 
     return order < 0 ? IS_LESS : order > 0 ? IS_MORE : IS_EQUAL;
 }
 
-static bool is_met(const struct condition *condition, const json_t *row)
-{
-    const json_t *value = jr_row_value(row, condition->name);
-    if (value == NULL)
-        return condition->wanted == (IS_LESS | IS_MORE);
-    return (condition->wanted & compare_value(condition, value)) != 0;
-}
-
 int jr_row_table_filter(struct jr_row_table *table, char *const *conditions, struct jr_error *err)
 {
     for (; conditions != NULL && *conditions != NULL; conditions++) {
@@ -148,7 +120,10 @@ int jr_row_table_filter(struct jr_row_table *table, char *const *conditions, str
             return -1;
         for (size_t i = 0; i < table->count; i++) {
             size_t at = table->order[i];
-            if (is_met(&condition, json_array_get(table->rows, at)))
+            const json_t *value = jr_row_value(json_array_get(table->rows, at), condition.name);
+            unsigned is = value == NULL ? 0 : compare_value(&condition, value);
+            if (value == NULL ? condition.wanted == (IS_LESS | IS_MORE)
+                              : (condition.wanted & is) != 0)
                 table->order[kept++] = at;
         }
         table->count = kept;
@@ -214,19 +189,6 @@ static bool is_name(const struct jr_row_table *table, const char *name)
     return *always != NULL || json_object_get(table->names, name) != NULL;
 }
 
-/* Whether a field of the results has the name, and goes before it. */
-static bool does_yield(const struct jr_row_table *table, const char *name)
-{
-    struct jr_buf field JR_BUF_CLEANUP = JR_BUF_INIT;
-    const char *const *at = table->kind->yielding;
-    while (at != NULL && *at != NULL && strcmp(*at, name) != 0)
-        at++;
-    if (at == NULL || *at == NULL)
-        return false;
-    jr_buf_printf(&field, JR_ROW_RESULTS "%s", name);
-    return !field.failed && json_object_get(table->names, field.data) != NULL;
-}
-
 const char *jr_row_table_name(struct jr_row_table *table, const char *word, size_t len)
 {
     const char *name = jr_arena_strndup(&table->arena, word, len);
@@ -235,8 +197,15 @@ const char *jr_row_table_name(struct jr_row_table *table, const char *word, size
     for (; alias != NULL && name != NULL && alias->word != NULL; alias++)
         if (strcmp(alias->word, name) == 0)
             return alias->name;
-    if (name != NULL && does_yield(table, name))
-        return jr_arena_printf(&table->arena, JR_ROW_RESULTS "%s", name);
+    /* A field of the results may have the name, and go before it. */
+    const char *const *at = name == NULL ? NULL : table->kind->yielding;
+    while (at != NULL && *at != NULL && strcmp(*at, name) != 0)
+        at++;
+    const char *field = at == NULL || *at == NULL
+                            ? NULL
+                            : jr_arena_printf(&table->arena, JR_ROW_RESULTS "%s", name);
+    if (field != NULL && json_object_get(table->names, field) != NULL)
+        return field;
     if (name == NULL || is_name(table, name))
         return name;
     if (strncmp(name, first_of_labels, own) == 0)
@@ -246,27 +215,18 @@ const char *jr_row_table_name(struct jr_row_table *table, const char *word, size
     return name != NULL && is_name(table, name) ? name : NULL;
 }
 
-/* The name whose end, behind a dot, is the word: vars.lr of lr. */
-static const char *name_that_ends(const struct jr_row_table *table, const char *word)
+/* The name whose end, behind a dot, is the word: vars.lr of lr; with `nearly` of one that is
+ * misspelt or cut short: results.loss of los. */
+static const char *name_that_ends(const struct jr_row_table *table, const char *word, bool nearly)
 {
-    for (void *at = json_object_iter(table->names); at != NULL;
-         at = json_object_iter_next(table->names, at)) {
-        const char *dot = strchr(json_object_iter_key(at), '.');
-        if (dot != NULL && strcmp(dot + 1, word) == 0)
-            return json_object_iter_key(at);
-    }
-    return NULL;
-}
-
-/* The same for a word that is misspelt or cut short: results.loss of los. */
-static const char *name_that_nearly_ends(const struct jr_row_table *table, const char *word)
-{
-    for (void *at = json_object_iter(table->names); at != NULL;
-         at = json_object_iter_next(table->names, at)) {
-        const char *dot = strchr(json_object_iter_key(at), '.');
+    const char *name;
+    json_t *value;
+    json_object_foreach(table->names, name, value) {
+        const char *dot = strchr(name, '.');
         const char *const ends[] = {dot == NULL ? NULL : dot + 1, NULL};
-        if (dot != NULL && jr_did_you_mean_longer(word, ends) != NULL)
-            return json_object_iter_key(at);
+        if (dot != NULL &&
+            (nearly ? jr_did_you_mean_longer(word, ends) != NULL : strcmp(dot + 1, word) == 0))
+            return name;
     }
     return NULL;
 }
@@ -296,18 +256,6 @@ static const char **list_names(const struct jr_row_table *table, struct jr_arena
     return arena->failed ? NULL : words;
 }
 
-static void add_names(struct jr_buf *out, const char *const *words)
-{
-    for (size_t i = 0; words[i] != NULL; i++) {
-        if (i == MOST_LISTED) {
-            jr_buf_str(out, ", ...");
-            return;
-        }
-        jr_buf_str(out, i == 0 ? "" : ", ");
-        jr_buf_safe(out, words[i]);
-    }
-}
-
 int jr_row_table_refuse(const struct jr_row_table *table, const char *option, const char *word,
                         size_t len, struct jr_error *err)
 {
@@ -316,18 +264,21 @@ int jr_row_table_refuse(const struct jr_row_table *table, const char *option, co
     const char *name = jr_arena_strndup(&arena, word, len);
     const char **words = list_names(table, &arena);
     if (words != NULL && name != NULL) {
-        const char *meant = name_that_ends(table, name);
+        const char *meant = name_that_ends(table, name, false);
         if (meant == NULL)
             meant = jr_did_you_mean_longer(name, words);
         if (meant == NULL)
-            meant = name_that_nearly_ends(table, name);
+            meant = name_that_ends(table, name, true);
         jr_buf_safe(&text, name);
         jr_buf_str(&text, meant == NULL ? "'. There are " : "': did you mean '");
         if (meant != NULL) {
             jr_buf_safe(&text, meant);
             jr_buf_str(&text, "'? There are ");
         }
-        add_names(&text, words);
+        for (size_t i = 0; words[i] != NULL && i <= MOST_LISTED; i++) {
+            jr_buf_str(&text, i == 0 ? "" : ", ");
+            jr_buf_safe(&text, i == MOST_LISTED ? "..." : words[i]);
+        }
     }
     (void)jr_error_set(err, JR_STATUS_USAGE, "%s: no %s has '%s", option, table->kind->what,
                        text.data == NULL ? "" : text.data);
@@ -388,25 +339,22 @@ double jr_row_table_number(const struct jr_row_table *table, const json_t *value
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static int compare_values(const struct jr_row_table *table, const json_t *a, const json_t *b)
-{
-    const char *x = json_string_value(a), *y = json_string_value(b);
-    if (x != NULL && y != NULL)
-        return strcmp(x, y);
-    if ((x == NULL) != (y == NULL))
-        return x == NULL ? -1 : 1; /* numbers before texts */
-    double m = jr_row_table_number(table, a), n = jr_row_table_number(table, b);
-    return (m > n) - (m < n);
-}
-
 static int compare_placed(const void *left, const void *right)
 {
     const struct placed *a = left, *b = right;
+    const char *x = json_string_value(a->value), *y = json_string_value(b->value);
     int order = 0;
     if ((a->value == NULL) != (b->value == NULL))
         return a->value == NULL ? 1 : -1; /* without it: last */
-    if (a->value != NULL)
-        order = compare_values(a->table, a->value, b->value);
+    if (x != NULL && y != NULL) {
+        order = strcmp(x, y);
+    } else if (x != NULL || y != NULL) {
+        order = x == NULL ? -1 : 1; /* numbers before texts */
+    } else if (a->value != NULL) {
+        double m = jr_row_table_number(a->table, a->value),
+               n = jr_row_table_number(a->table, b->value);
+        order = (m > n) - (m < n);
+    }
     if (order != 0)
         return a->table->falls ? -order : order;
     return (a->index > b->index) - (a->index < b->index);
@@ -440,30 +388,25 @@ const char *jr_row_table_heading(const struct jr_row_table *table, const char *n
                : jr_cell_column_name(name);
 }
 
-/* A text as it is, with its line breaks; what would change a terminal is escaped. */
-static void add_exact_text(struct jr_buf *out, const char *text)
-{
-    while (*text != '\0') {
-        size_t len = strcspn(text, "\n\r\t");
-        jr_buf_escaped(out, text, len);
-        text += len;
-        if (*text != '\0')
-            jr_buf_char(out, *text++);
-    }
-}
-
 /* For programs: texts and numbers in full, and of several ranks' the mean. */
 static void add_exact_value(struct jr_buf *out, const json_t *value)
 {
     const json_t *mean = json_object_get(value, "mean");
     if (mean != NULL)
         value = mean;
+    const char *text = json_string_value(value);
     if (json_is_real(value))
         jr_num_add_double(out, json_real_value(value));
-    else if (json_is_string(value))
-        add_exact_text(out, json_string_value(value));
-    else if (value != NULL)
+    else if (text == NULL && value != NULL)
         jr_cell_result_text(out, value);
+    /* A text as it is, with its line breaks; what would change a terminal is escaped. */
+    while (text != NULL && *text != '\0') {
+        size_t len = strcspn(text, "\n\r\t");
+        jr_buf_escaped(out, text, len);
+        text += len;
+        if (*text != '\0')
+            jr_buf_char(out, *text++);
+    }
 }
 
 void jr_row_table_value(struct jr_buf *out, const struct jr_row_table *table, const json_t *row,
@@ -515,24 +458,16 @@ static void print_aligned(struct jr_buf *out, const struct jr_row_table *table,
     out->failed |= lines.failed;
 }
 
-/* A field of CSV: in quotes where it has to be (RFC 4180). */
-static void add_csv_field(struct jr_buf *out, const char *text)
-{
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        jr_buf_str(out, text);
-        return;
-    }
-    jr_buf_char(out, '"');
-    jr_buf_replaced(out, text, "\"", "\"\"");
-    jr_buf_char(out, '"');
-}
-
 static void add_line_field(struct jr_buf *out, const struct jr_row_table *table, const char *text,
                            size_t i)
 {
     if (table->format == JR_ROWS_CSV) {
+        /* in quotes where it has to be (RFC 4180) */
+        bool quoted = strpbrk(text, ",\"\r\n") != NULL;
         jr_buf_str(out, i == 0 ? "" : ",");
-        add_csv_field(out, text);
+        jr_buf_str(out, quoted ? "\"" : "");
+        jr_buf_replaced(out, text, "\"", quoted ? "\"\"" : "\"");
+        jr_buf_str(out, quoted ? "\"" : "");
         return;
     }
     jr_buf_str(out, i == 0 ? "| " : " | ");
@@ -569,28 +504,23 @@ static void print_lines(struct jr_buf *out, const struct jr_row_table *table)
     }
 }
 
-static void print_objects(struct jr_buf *out, const struct jr_row_table *table)
+void jr_row_table_print(struct jr_buf *out, const struct jr_row_table *table,
+                        const struct jr_row_margin *margin)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < table->count; i++) {
+    json_t *list = json_array(); /* of objects, for JSON */
+    if (table->format == JR_ROWS_TEXT)
+        print_aligned(out, table, margin);
+    else if (table->format != JR_ROWS_JSON)
+        print_lines(out, table);
+    for (size_t i = 0; table->format == JR_ROWS_JSON && i < table->count; i++) {
         const json_t *row = json_array_get(table->rows, table->order[i]);
         json_t *object = json_object();
         for (size_t j = 0; j < table->columns_count; j++)
             jr_json_share(object, row, table->columns[j]);
         jr_json_append(list, object);
     }
-    jr_json_print(out, list, 2);
+    if (table->format == JR_ROWS_JSON)
+        jr_json_print(out, list, 2);
     json_decref(list);
-}
-
-void jr_row_table_print(struct jr_buf *out, const struct jr_row_table *table,
-                        const struct jr_row_margin *margin)
-{
-    if (table->format == JR_ROWS_TEXT)
-        print_aligned(out, table, margin);
-    else if (table->format == JR_ROWS_JSON)
-        print_objects(out, table);
-    else
-        print_lines(out, table);
     out->failed |= table->arena.failed;
 }

@@ -379,7 +379,7 @@ static void add_reason(const void *data, struct jr_buf *out, const json_t *row)
     const struct cell_margin *margin = data;
     const char *ran = jr_json_get_str(row, "code"), *status = jr_json_get_str(row, "status");
     const char *now = jr_json_get_str(margin->table->sweep, "code");
-    if (margin->view->columns != NULL)
+    if (margin->view->columns != NULL || margin->view->word == NULL)
         return;
     if (ran != NULL && now != NULL && strcmp(ran, now) != 0 && status != NULL &&
         strcmp(status, "succeeded") == 0)
@@ -396,13 +396,19 @@ static void add_reason(const void *data, struct jr_buf *out, const json_t *row)
     }
 }
 
+void jr_sweep_table_print(struct jr_buf *out, const struct jr_sweep_table *table,
+                          const struct jr_sweep_view *view)
+{
+    const struct cell_margin data = {table, view};
+    const struct jr_row_margin margin = {star, add_reason, &data};
+    jr_row_table_print(out, &table->rows, &margin);
+}
+
 int jr_sweep_show(struct jr_buf *out, const char *log_dir, const char *id,
                   const struct jr_sweep_view *view, struct jr_error *err)
 {
     struct jr_sweep_table table;
     const struct jr_row_table *rows = &table.rows;
-    const struct cell_margin data = {&table, view};
-    const struct jr_row_margin margin = {star, add_reason, &data};
     bool json = view->format == JR_ROWS_JSON;
     if (json && (view->sort != NULL || view->columns != NULL || view->top > 0))
         return jr_error_set(err, JR_STATUS_USAGE,
@@ -429,7 +435,7 @@ int jr_sweep_show(struct jr_buf *out, const char *log_dir, const char *id,
         jr_buf_char(out, '\n');
     }
     if (status == 0 && !json)
-        jr_row_table_print(out, rows, &margin);
+        jr_sweep_table_print(out, &table, view);
     if (status == 0 && out->failed)
         status = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     jr_sweep_table_close(&table);

@@ -38,12 +38,21 @@ static enum jr_status end_cell(struct jr_sweep_submission *submission, struct jr
     return status;
 }
 
-/* Load a cell, and resolve it for the machine that it will run on. */
-static enum jr_status resolve_cell(struct jr_sweep_submission *submission, size_t i,
-                                   struct jr_session *cell, struct jr_error *err)
+/* Open the session of a cell, resolved for the machine that it will run on. What is wrong with it
+ * has been told. */
+static enum jr_status open_cell(struct jr_sweep_submission *submission, size_t i,
+                                struct jr_session **ret)
 {
     const struct jr_sweep_run *run = &submission->run;
     const struct jr_session *sweep = run->session;
+    struct jr_session_options options = sweep->options;
+    struct jr_error err = {0};
+    options.cell = NULL;
+    options.run_id = NULL;
+    options.dry_run = true;
+    struct jr_session *cell = jr_session_open(&options);
+    if (cell == NULL)
+        return JR_STATUS_LAUNCH;
     cell->cell = jr_arena_printf(&cell->arena, "%u", run->states[i].number);
     cell->sweep_id = run->dir.id;
     cell->spec_name = sweep->spec_name;
@@ -52,29 +61,15 @@ static enum jr_status resolve_cell(struct jr_sweep_submission *submission, size_
         status = jr_spec_status(&cell->diags);
     else
         cell->progress = JR_PROGRESS_LOADED;
-    status = jr_session_end_stage(cell, 0, status, err);
+    status = jr_session_end_stage(cell, 0, status, &err);
     if (status == JR_STATUS_OK && run->assumes) {
-        status = jr_session_assume_machine(cell, err);
+        status = jr_session_assume_machine(cell, &err);
     } else if (status == JR_STATUS_OK) {
         cell->host = sweep->host;
         cell->facts = true;
     }
-    return status == JR_STATUS_OK ? jr_session_resolve(cell, err) : status;
-}
-
-/* Open the session of a cell. What is wrong with it has been told. */
-static enum jr_status open_cell(struct jr_sweep_submission *submission, size_t i,
-                                struct jr_session **ret)
-{
-    struct jr_session_options options = submission->run.session->options;
-    struct jr_error err = {0};
-    options.cell = NULL;
-    options.run_id = NULL;
-    options.dry_run = true;
-    struct jr_session *cell = jr_session_open(&options);
-    if (cell == NULL)
-        return JR_STATUS_LAUNCH;
-    enum jr_status status = resolve_cell(submission, i, cell, &err);
+    if (status == JR_STATUS_OK)
+        status = jr_session_resolve(cell, &err);
     if (status != JR_STATUS_OK)
         return end_cell(submission, cell, status, &err);
     *ret = cell;
@@ -149,10 +144,12 @@ static enum jr_status compare_scripts(struct jr_sweep_submission *submission, si
     return JR_STATUS_UNRESOLVED;
 }
 
-static enum jr_status render_cell(struct jr_sweep_submission *submission, size_t i,
-                                  struct jr_session *cell, struct jr_error *err)
+/* Take a cell into the array. */
+static enum jr_status add_cell(struct jr_sweep_submission *submission, size_t i)
 {
     const struct jr_sweep_submit_options *options = submission->options;
+    struct jr_session *cell;
+    struct jr_error err = {0};
     struct jr_buf script JR_BUF_CLEANUP = JR_BUF_INIT;
     char *const frozen[] = {(char *)(uintptr_t)options->program, (char[]){"run"},
                             (char[]){"--frozen"}, (char *)(uintptr_t)submission->folder, NULL};
@@ -162,41 +159,20 @@ static enum jr_status render_cell(struct jr_sweep_submission *submission, size_t
         .command = submission->folder != NULL ? frozen : options->command,
         .array = submission->array.data,
         .checked = !first};
-    enum jr_status status =
-        jr_session_render(cell, &request, first ? &submission->script : &script, err);
-    if (status == JR_STATUS_OK && !first)
-        status = compare_scripts(submission, i, &script, err);
-    return status;
-}
-
-/* Take a cell into the array. */
-static enum jr_status add_cell(struct jr_sweep_submission *submission, size_t i)
-{
-    struct jr_session *cell;
-    struct jr_error err = {0};
     enum jr_status status = open_cell(submission, i, &cell);
     if (status != JR_STATUS_OK)
         return status;
     if (jr_shared_files_add(&submission->files, cell->file, i, &cell->diags) != 0)
         status = jr_session_end_stage(cell, 0, jr_spec_status(&cell->diags), &err);
     if (status == JR_STATUS_OK)
-        status = render_cell(submission, i, cell, &err);
+        status = jr_session_render(cell, &request, first ? &submission->script : &script, &err);
+    if (status == JR_STATUS_OK && !first)
+        status = compare_scripts(submission, i, &script, &err);
     if (status == JR_STATUS_OK && submission->folder != NULL &&
         jr_submission_add_cell(submission->first, cell, submission->run.states[i].number, &err) !=
             0)
         status = err.status;
     return end_cell(submission, cell, status, &err);
-}
-
-/* Make the folders. */
-static enum jr_status make_sweep_folders(struct jr_sweep_submission *submission,
-                                         struct jr_error *err)
-{
-    struct jr_sweep_run *run = &submission->run;
-    const struct jr_spec *spec = jr_spec_get(submission->first->file);
-    enum jr_status status = jr_sweep_open_folder(run, spec, err);
-    submission->made = status == JR_STATUS_OK && !run->resumed;
-    return status;
 }
 
 static enum jr_status add_cells(struct jr_sweep_submission *submission, struct jr_error *err)
@@ -235,8 +211,10 @@ enum jr_status jr_session_submit_sweep(struct jr_sweep_submission **ret, struct 
     jr_shared_files_init(&submission->files);
     jr_sweep_begin_states(&submission->run);
     enum jr_status status = open_cell(submission, 0, &submission->first);
-    if (status == JR_STATUS_OK && options->freezes)
-        status = make_sweep_folders(submission, err);
+    if (status == JR_STATUS_OK && options->freezes) {
+        status = jr_sweep_open_folder(&submission->run, jr_spec_get(submission->first->file), err);
+        submission->made = status == JR_STATUS_OK && !submission->run.resumed;
+    }
     if (status == JR_STATUS_OK)
         status = add_cells(submission, err);
     if (status == JR_STATUS_OK) /* its warnings are those of all */

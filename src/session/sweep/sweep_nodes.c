@@ -311,24 +311,6 @@ static int open_crews(struct jr_sweep_run *run, struct jr_controller *controller
     return arena->failed ? -1 : 0;
 }
 
-/* The crew by which cells begin; NULL: none does, or it is not there yet. */
-static struct jr_sweep_crew *find_crew(const struct jr_sweep_run *run)
-{
-    const struct jr_sweep_nodes *nodes = &run->nodes;
-    if (nodes->count == 0 || nodes->renews || nodes->crews[nodes->count - 1]->starting)
-        return NULL;
-    return nodes->crews[nodes->count - 1];
-}
-
-/* Whether agents are needed at all: some cell is for one node. */
-static bool has_small_cells(const struct jr_sweep_run *run)
-{
-    for (size_t i = 0; i < run->needs.count; i++)
-        if (run->needs.kinds[i].nodes <= 1)
-            return true;
-    return false;
-}
-
 /* Agents of hosts that ssh reaches may not see the folder of the cells. */
 static int share_folder(struct jr_sweep_run *run, struct jr_controller *controller,
                         struct jr_error *err)
@@ -365,7 +347,10 @@ void jr_sweep_nodes_open(struct jr_sweep_run *run)
     struct jr_session *session = run->session;
     struct jr_controller *controller = session->controller;
     session->controller = NULL;
-    if (session->cell_hosts == NULL || !has_small_cells(run)) {
+    bool small = false; /* agents are needed: some cell is for one node */
+    for (size_t i = 0; i < run->needs.count; i++)
+        small |= run->needs.kinds[i].nodes <= 1;
+    if (session->cell_hosts == NULL || !small) {
         jr_controller_close(controller);
     } else if (share_folder(run, controller, &err) != 0) {
         jr_controller_close(controller);
@@ -453,7 +438,11 @@ int jr_sweep_nodes_begin(struct jr_sweep_run *run, struct jr_cell_process *proce
     struct jr_session *session = run->session;
     struct jr_arena *arena = &process->arena;
     const struct jr_grant *grant = &process->grant;
-    struct jr_sweep_crew *crew = find_crew(run);
+    const struct jr_sweep_nodes *nodes = &run->nodes;
+    struct jr_sweep_crew *crew = /* by which cells begin; NULL: it is not there yet */
+        nodes->count == 0 || nodes->renews || nodes->crews[nodes->count - 1]->starting
+            ? NULL
+            : nodes->crews[nodes->count - 1];
     const struct jr_cell_need *need = &run->needs.kinds[run->needs.kind_of[process->cell]];
     /* As where the sweep runs: only cores that can be told apart are bound. */
     const struct jr_host *host = &session->cell_hosts[grant->node];

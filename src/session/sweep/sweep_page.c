@@ -287,25 +287,20 @@ static void add_labels(struct jr_buf *out, const struct plot *plot)
         add_value_label(out, plot, places[i].index, &end);
 }
 
-/* "lr", or of fields that go together "batch, steps". */
-static void add_axis_name(struct jr_buf *out, const char *path)
-{
-    for (size_t len; *path != '\0'; path += len + (path[len] == ',')) {
-        struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
-        len = strcspn(path, ",");
-        jr_buf_add(&name, path, len);
-        if (name.data != NULL)
-            jr_html_text(out, jr_cell_column_name(name.data));
-        jr_buf_str(out, path[len] == ',' ? ", " : "");
-    }
-}
-
 static void add_figure(struct jr_buf *out, const struct plot *plot)
 {
     jr_buf_str(out, "<figure>\n<figcaption><strong>");
     jr_html_text(out, jr_row_table_heading(&plot->table->rows, plot->name));
     jr_buf_str(out, "</strong> over ");
-    add_axis_name(out, plot->path);
+    for (const char *path = plot->path; *path != '\0';) { /* of fields that go together: all */
+        struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+        size_t len = strcspn(path, ",");
+        jr_buf_add(&name, path, len);
+        if (name.data != NULL)
+            jr_html_text(out, jr_cell_column_name(name.data));
+        jr_buf_str(out, path[len] == ',' ? ", " : "");
+        path += len + (path[len] == ',');
+    }
     if (plot->logarithmic)
         jr_buf_str(out, ", to a logarithmic scale");
     if (plot->count > MOST_DOTS)
@@ -376,20 +371,6 @@ static void sweep_plots(struct jr_buf *out, const struct jr_sweep_table *table, 
 
 enum { MOST_ROWS = 2000 };
 
-/* What a sweep came to, as a word for the mark of its page. */
-static const char *page_status(const struct jr_sweep_table *table)
-{
-    json_t *counts = json_object_get(table->sweep, "counts"), *count;
-    const char *word, *status = "succeeded";
-    json_object_foreach(counts, word, count) {
-        if (jr_cell_status_class(word) != 0)
-            return "failed";
-        if (strcmp(word, "succeeded") != 0)
-            status = "incomplete";
-    }
-    return status;
-}
-
 static void add_page_fact(struct jr_buf *out, const char *name, const char *text)
 {
     if (text == NULL || *text == '\0')
@@ -421,8 +402,15 @@ static void add_best_fact(struct jr_buf *out, const struct jr_sweep_table *table
 
 static void add_page_head(struct jr_buf *out, const struct jr_sweep_table *table)
 {
-    const char *name = jr_json_get_str(table->sweep, "name"), *status = page_status(table);
+    const char *name = jr_json_get_str(table->sweep, "name"), *status = "succeeded", *word;
+    json_t *counts = json_object_get(table->sweep, "counts"), *count;
     struct jr_buf verdict JR_BUF_CLEANUP = JR_BUF_INIT;
+    json_object_foreach(counts, word, count) {
+        if (jr_cell_status_class(word) != 0)
+            status = "failed";
+        else if (strcmp(word, "succeeded") != 0 && strcmp(status, "failed") != 0)
+            status = "incomplete";
+    }
     jr_sweep_table_count(&verdict, table);
     jr_html_page_head(out, name, status);
     jr_buf_str(out, "<body>\n<header>\n<p class=\"kind\">jobrun sweep</p>\n"
@@ -562,18 +550,6 @@ static const char *drawn_field(const struct jr_sweep_table *table)
     return NULL;
 }
 
-/* The number of a metric in the list of all cells'. */
-static uint32_t metric_index(struct jr_metrics *all, const char *name)
-{
-    for (size_t i = 0; i < all->names_count; i++)
-        if (strcmp(all->names[i], name) == 0)
-            return (uint32_t)i;
-    const char **slot = jr_arena_push(&all->arena, &all->names, &all->names_count, sizeof *slot);
-    if (slot != NULL)
-        *slot = jr_arena_strdup(&all->arena, name);
-    return (uint32_t)(all->names_count - (slot != NULL));
-}
-
 /* Add what the first rank of a cell has told in its last attempt. */
 static void add_cell_metrics(struct jr_metrics *all, uint32_t cell, int fd)
 {
@@ -594,7 +570,16 @@ static void add_cell_metrics(struct jr_metrics *all, uint32_t cell, int fd)
         if (slot == NULL || own.names[point->metric] == NULL)
             break;
         *slot = *point;
-        slot->metric = metric_index(all, own.names[point->metric]);
+        size_t known = 0; /* its number in the list of all cells' */
+        while (known < all->names_count && strcmp(all->names[known], own.names[point->metric]) != 0)
+            known++;
+        const char **name =
+            known < all->names_count
+                ? NULL
+                : jr_arena_push(&all->arena, &all->names, &all->names_count, sizeof *name);
+        if (name != NULL)
+            *name = jr_arena_strdup(&all->arena, own.names[point->metric]);
+        slot->metric = (uint32_t)(known < all->names_count ? known : known - 1);
         slot->rank = cell;
         slot->order = (uint32_t)all->points_count;
     }
@@ -637,22 +622,11 @@ static void add_progress(struct jr_buf *out, const struct jr_sweep_table *table)
     jr_metrics_release(&all);
 }
 
-static void add_sweep_files(struct jr_buf *out, const char *base)
-{
-    const struct jr_html_page html = {.out = out};
-    jr_html_page_open(&html, "files", "Files");
-    jr_buf_str(out, "<ul>\n<li>");
-    jr_html_link(out, base, JR_SWEEP_FILE, JR_SWEEP_FILE);
-    jr_buf_str(out, ": the axes, every cell and what became of it</li>\n<li>");
-    jr_html_link(out, base, JR_JOURNAL_FILE, JR_JOURNAL_FILE);
-    jr_buf_str(out, ": what began and ended, one line each</li>\n</ul>\n");
-    jr_html_page_close(&html);
-}
-
 int jr_sweep_page(struct jr_buf *out, const char *log_dir, const char *id, const char *base,
                   struct jr_error *err)
 {
     static const struct jr_sweep_view view = {.top = MOST_ROWS};
+    const struct jr_html_page html = {.out = out};
     struct jr_sweep_table table;
     int status = jr_sweep_table_open(&table, log_dir, id, JR_ROWS_TEXT, err);
     if (status == 0)
@@ -663,7 +637,13 @@ int jr_sweep_page(struct jr_buf *out, const char *log_dir, const char *id, const
         sweep_plots(out, &table, drawn_field(&table));
         add_progress(out, &table);
         add_cells_table(out, &table, base);
-        add_sweep_files(out, base);
+        jr_html_page_open(&html, "files", "Files");
+        jr_buf_str(out, "<ul>\n<li>");
+        jr_html_link(out, base, JR_SWEEP_FILE, JR_SWEEP_FILE);
+        jr_buf_str(out, ": the axes, every cell and what became of it</li>\n<li>");
+        jr_html_link(out, base, JR_JOURNAL_FILE, JR_JOURNAL_FILE);
+        jr_buf_str(out, ": what began and ended, one line each</li>\n</ul>\n");
+        jr_html_page_close(&html);
         jr_buf_str(out, "</main>\n</body>\n</html>\n");
     }
     jr_sweep_table_close(&table);

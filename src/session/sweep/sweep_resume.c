@@ -139,19 +139,6 @@ static void learn_text(char *ret, size_t size, const json_t *line, const char *k
     (void)snprintf(ret, size, "%s", fits ? text : "");
 }
 
-/* Learn from a line of the journal, in their order. */
-static void former_leader_learn(struct jr_former_leader *leader, enum jr_journal_event event,
-                                const json_t *line)
-{
-    const char *time = jr_json_get_str(line, "time");
-    if (event == JR_JOURNAL_SWEEP_STARTED || event == JR_JOURNAL_SWEEP_RESUMED) {
-        learn_text(leader->host, sizeof leader->host, line, "host");
-        learn_text(leader->job, sizeof leader->job, line, "job");
-    }
-    if (journal_says_lost(event, line))
-        leader->lost = time == NULL ? 0 : jr_clock_of_rfc3339(time);
-}
-
 /* Whether a signal that stops runs has come. */
 static bool is_told_to_stop(void)
 {
@@ -310,13 +297,6 @@ static int settle_cell(struct jr_sweep_run *run, struct jr_former_leader *leader
     return status;
 }
 
-/* Whether the cell ran with other code than there is now, as far as both are known. */
-static bool sweep_code_differs(const struct jr_sweep_run *run, size_t cell)
-{
-    const char *ran = run->states[cell].code;
-    return ran[0] != '\0' && run->code.tree[0] != '\0' && strcmp(ran, run->code.tree) != 0;
-}
-
 enum { MOST_ASIDE = 10000 };
 
 /* A number that is larger is none that a sweep has given. */
@@ -365,7 +345,14 @@ static void learn_number(struct past *past, const json_t *cell)
 static void learn_line(void *data, enum jr_journal_event event, const json_t *line)
 {
     struct past *past = data;
-    former_leader_learn(&past->leader, event, line);
+    struct jr_former_leader *leader = &past->leader;
+    const char *time = jr_json_get_str(line, "time");
+    if (event == JR_JOURNAL_SWEEP_STARTED || event == JR_JOURNAL_SWEEP_RESUMED) {
+        learn_text(leader->host, sizeof leader->host, line, "host");
+        learn_text(leader->job, sizeof leader->job, line, "job");
+    }
+    if (journal_says_lost(event, line))
+        leader->lost = time == NULL ? 0 : jr_clock_of_rfc3339(time);
     if (event != JR_JOURNAL_CELL_STARTED && event != JR_JOURNAL_CELL_ENDED)
         return;
     learn_number(past, line);
@@ -526,7 +513,9 @@ static bool is_left(struct jr_sweep_run *run, size_t cell, bool good, enum cours
         return run->options->skip_failed && course != COURSE_CUT_SHORT && course != COURSE_LOST;
     if (!is_still_so(run, cell))
         return false;
-    if (!sweep_code_differs(run, cell))
+    /* Whether it ran with other code than there is now, as far as both are known. */
+    const char *ran = run->states[cell].code;
+    if (ran[0] == '\0' || run->code.tree[0] == '\0' || strcmp(ran, run->code.tree) == 0)
         return true;
     run->other_code += !run->options->rerun_changed;
     if (!run->options->rerun_changed)

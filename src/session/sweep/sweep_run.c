@@ -119,29 +119,6 @@ static void take_no_record(struct jr_sweep_run *run, const struct jr_cell_proces
     jr_session_note_buf(run->session, &line);
 }
 
-/* Whether a cell has not begun, because its devices were not to be had on its node within the time
- * of --wait: others would wait as long. */
-static bool has_waited_in_vain(struct jr_sweep_run *run, const struct jr_cell_process *process)
-{
-    if (!process->on_node || process->lost || process->code != JR_STATUS_UNRESOLVED ||
-        process->grant.devices_count == 0 || run->session->options.wait_ms == 0)
-        return false;
-    run->states[process->cell].status = "not_started";
-    run->states[process->cell].host = NULL;
-    run->devices.over = run->closing = true;
-    return true;
-}
-
-/* Whether the process of a cell says itself that the cell has not delivered. A record that says
- * otherwise is not its own: where it could not begin, because something stood in the place of its
- * folder. One that was killed says nothing: its runner wrote the record. */
-static bool has_process_failed(const struct jr_cell_process *process)
-{
-    if (process->on_node)
-        return !process->lost && process->code != 0;
-    return WIFEXITED(process->exit_status) && WEXITSTATUS(process->exit_status) != 0;
-}
-
 /* Take over what became of a cell, note it, and tell it. Returns whether it has delivered. */
 static bool take_cell(struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
@@ -152,11 +129,25 @@ static bool take_cell(struct jr_sweep_run *run, const struct jr_cell_process *pr
          * close-to-open. */
         JR_CLOSE int fd = openat(run->cells_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
+    /* Whether its process says itself that it has not delivered: one that was killed says nothing,
+     * since its runner wrote the record. */
+    bool failed = process->on_node
+                      ? !process->lost && process->code != 0
+                      : WIFEXITED(process->exit_status) && WEXITSTATUS(process->exit_status) != 0;
     if (!jr_sweep_read_cell(run, cell)) {
-        if (has_waited_in_vain(run, process))
+        if (process->on_node && !process->lost && process->code == JR_STATUS_UNRESOLVED &&
+            process->grant.devices_count > 0 && run->session->options.wait_ms > 0) {
+            /* It has not begun, because its devices were not to be had on its node within the time
+             * of --wait: others would wait as long. */
+            state->status = "not_started";
+            state->host = NULL;
+            run->devices.over = run->closing = true;
             return false;
+        }
         take_no_record(run, process);
-    } else if (strcmp(state->status, "succeeded") == 0 && has_process_failed(process)) {
+    } else if (strcmp(state->status, "succeeded") == 0 && failed) {
+        /* A record that says otherwise is not its own: where it could not begin, because something
+         * stood in the place of its folder. */
         json_decref(state->result);
         *state = (struct jr_cell_state){
             .number = state->number, .status = "launch_failed", .host = state->host};
@@ -259,17 +250,6 @@ static void reap_cells(struct jr_sweep_run *run)
             run->running[i].pid = 0;
     }
     end_orphans(run);
-}
-
-/* Take what the agents of the nodes have said. */
-static void attend_nodes(struct jr_sweep_run *run)
-{
-    jr_sweep_nodes_attend(run);
-    for (size_t i = 0; i < run->running_count;)
-        if (run->running[i].over)
-            end_cell(run, &run->running[i]);
-        else
-            i++;
 }
 
 /* Every running cell gets the signal, as a run would; what stops runs ends the sweep, too. */
@@ -500,7 +480,12 @@ static void loop_sweep(struct jr_sweep_run *run)
         take_signal(run);
     for (;;) {
         reap_cells(run);
-        attend_nodes(run);
+        jr_sweep_nodes_attend(run); /* to what the agents of the nodes have said */
+        for (size_t i = 0; i < run->running_count;)
+            if (run->running[i].over)
+                end_cell(run, &run->running[i]); /* the last takes its place */
+            else
+                i++;
         begin_cells(run);
         if (run->running_count == 0 && run->devices.queue.ticket == 0 && !run->devices.again &&
             !jr_sweep_nodes_are_awaited(run))
@@ -557,19 +542,6 @@ static void add_counts(struct jr_buf *out, const struct jr_sweep_record *record,
     jr_cell_result_text(out, json_object_get(record->states[best].result, field));
 }
 
-static const char *best_mark(const void *data, const json_t *row)
-{
-    const struct jr_sweep_table *table = data;
-    return jr_json_get_int(row, "cell") == table->best ? "* " : "  ";
-}
-
-static void add_nothing(const void *data, struct jr_buf *out, const json_t *row)
-{
-    (void)data;
-    (void)out;
-    (void)row;
-}
-
 /* The best of the cells that delivered, as `show` has them; nothing where none is better than
  * another. */
 static void add_best_rows(struct jr_buf *out, const struct jr_sweep_run *run, size_t good)
@@ -578,11 +550,10 @@ static void add_best_rows(struct jr_buf *out, const struct jr_sweep_run *run, si
     struct jr_buf rows JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_sweep_table table;
     struct jr_error err;
-    const struct jr_row_margin margin = {best_mark, add_nothing, &table};
     const struct jr_sweep_view view = {.top = good < MOST ? (uint32_t)good : MOST};
     if (jr_sweep_table_open(&table, run->log_dir, run->dir.id, JR_ROWS_TEXT, &err) == 0 &&
         table.best >= 0 && good > 1 && jr_sweep_table_arrange(&table, &view, &err) == 0)
-        jr_row_table_print(&rows, &table.rows, &margin);
+        jr_sweep_table_print(&rows, &table, &view);
     for (size_t at = 0, len; at < rows.len && !rows.failed; at += len + 1) {
         len = strcspn(rows.data + at, "\n");
         jr_buf_str(out, "\n        ");
@@ -744,16 +715,6 @@ void jr_sweep_close(struct jr_sweep_run *run)
     jr_run_folder_close(&run->dir);
 }
 
-/* The devices that will do for a kind of cells, on all nodes. */
-static uint32_t count_pools(const struct jr_cell_needs *needs, const struct jr_cell_need *need)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < needs->nodes; i++)
-        for (uint32_t k = 0; k < needs->rooms[i].places; k++)
-            count += need->may[i][k];
-    return count;
-}
-
 /* "lr-scan: 24 cells, each 1 of 4 cuda; at most 4 at once" */
 static void tell_begin(const struct jr_sweep_run *run)
 {
@@ -761,14 +722,17 @@ static void tell_begin(const struct jr_sweep_run *run)
     const struct jr_cell_needs *needs = &run->needs;
     const struct jr_cell_need *need = &needs->kinds[0];
     size_t count = run->session->swept->cells.count;
+    uint32_t pools = 0; /* the devices that will do, on all nodes */
+    for (uint32_t i = 0; need->devices > 0 && i < needs->nodes; i++)
+        for (uint32_t k = 0; k < needs->rooms[i].places; k++)
+            pools += need->may[i][k];
     jr_buf_printf(&line, "%s: %zu cell%s", run->name, count, count == 1 ? "" : "s");
     if (run->kept > 0)
         jr_buf_printf(&line, ", of which %zu have delivered", run->kept);
     if (needs->count == 1 && need->nodes > 1) {
         jr_buf_printf(&line, ", each %u nodes, one after the other", need->nodes);
     } else if (needs->count == 1 && need->devices > 0) {
-        jr_buf_printf(&line, ", each %u of %u %s", need->devices, count_pools(needs, need),
-                      need->device_name);
+        jr_buf_printf(&line, ", each %u of %u %s", need->devices, pools, need->device_name);
     } else if (needs->count == 1) {
         jr_buf_printf(&line, ", each %u of %u CPU cores", need->cores,
                       jr_cell_needs_room(needs).cores);

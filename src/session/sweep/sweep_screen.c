@@ -155,18 +155,13 @@ void jr_lines_erase(struct jr_buf *out, const size_t *widths, size_t count, unsi
 
 enum { PENDING_MOST = 1 << 20 };
 
-static bool is_pipe(int fd)
-{
-    struct stat st;
-    return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
-}
-
 void jr_sweep_output_open(struct jr_sweep_output *ret)
 {
     int fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     *ret = (struct jr_sweep_output){
         .fd = fd, .owner = getpid(), .terminal = fd >= 0 && isatty(fd) == 1};
-    if (fd < 0 || ret->terminal || is_pipe(fd))
+    struct stat st;
+    if (fd < 0 || ret->terminal || (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)))
         return;
     (void)close(fd);
     ret->fd = -1;
@@ -536,17 +531,6 @@ static bool print_output(void *data, const char *text, size_t len)
     return true;
 }
 
-/* The pipe of the cells, unless they have a console of their own. */
-static int open_cells_pipe(struct jr_sweep_run *run)
-{
-    struct jr_sweep_screen *screen = &run->screen;
-    if (run->options->console != NULL)
-        return 0;
-    return pipe2(screen->pipe, O_CLOEXEC) != 0 || fcntl(screen->pipe[0], F_SETFL, O_NONBLOCK) != 0
-               ? -1
-               : 0;
-}
-
 void jr_sweep_screen_open(struct jr_sweep_run *run)
 {
     struct jr_sweep_screen *screen = &run->screen;
@@ -554,7 +538,9 @@ void jr_sweep_screen_open(struct jr_sweep_run *run)
     if (screen->output.fd < 0)
         return;
     screen->draws = screen->output.terminal && run->options->live;
-    if (open_cells_pipe(run) != 0) {
+    /* The pipe of the cells, unless they have a console of their own. */
+    if (run->options->console == NULL &&
+        (pipe2(screen->pipe, O_CLOEXEC) != 0 || fcntl(screen->pipe[0], F_SETFL, O_NONBLOCK) != 0)) {
         jr_sweep_output_close(&screen->output);
         return;
     }
@@ -603,27 +589,22 @@ void jr_sweep_screen_close(struct jr_sweep_run *run)
     screen->progress = NULL;
 }
 
-/* Wait for room. False: a signal that stops runs has come, or had come, and nobody has read
- * since. */
-static bool await_room(const struct jr_sweep_run *run)
-{
-    struct pollfd fds[] = {{.fd = run->screen.output.fd, .events = POLLOUT},
-                           {.fd = run->signal_fd, .events = POLLIN}};
-    pid_t pid;
-    int ready = poll(fds, 2, run->stop_signal != 0 ? HURRY_MS : -1);
-    int sig = fds[1].revents != 0 ? jr_signal_read(run->signal_fd, &pid) : 0;
-    if (run->signals.use[sig] == JR_SIGNAL_SUSPEND)
-        (void)kill(getpid(), SIGSTOP);
-    return ready != 0 && run->signals.use[sig] != JR_SIGNAL_STOP;
-}
-
 void jr_sweep_screen_finish(struct jr_sweep_run *run)
 {
     struct jr_sweep_output *output = &run->screen.output;
     if (!jr_sweep_output_is_open(output))
         return;
-    while (!jr_sweep_output_flush(output) && !output->gone && await_room(run))
-        continue;
+    bool waits = true; /* no signal that stops runs has come, or somebody has read since */
+    while (waits && !jr_sweep_output_flush(output) && !output->gone) {
+        struct pollfd fds[] = {{.fd = output->fd, .events = POLLOUT},
+                               {.fd = run->signal_fd, .events = POLLIN}};
+        pid_t pid;
+        int ready = poll(fds, 2, run->stop_signal != 0 ? HURRY_MS : -1);
+        int sig = fds[1].revents != 0 ? jr_signal_read(run->signal_fd, &pid) : 0;
+        if (run->signals.use[sig] == JR_SIGNAL_SUSPEND)
+            (void)kill(getpid(), SIGSTOP);
+        waits = ready != 0 && run->signals.use[sig] != JR_SIGNAL_STOP;
+    }
     leave_session(run);
     jr_sweep_output_close(output);
 }
