@@ -15,57 +15,29 @@
 
 #include "base/banned.h"
 
-struct host_fault {
-    const char *message;
-    const char *help; /* NULL: nothing is known to be done */
-};
-
-struct host_report {
-    const char *name;           /* as it was stated */
-    struct jr_survey_host from; /* what it has said, which the survey has */
-    bool answered;              /* it has sent its facts: */
-    struct jr_host host;        /* of which `devices` and the like are read */
-    const char *devices;        /* "8 NVIDIA H100", or its CPUs */
-    struct host_fault *faults;
-    size_t faults_count;
-    bool unable; /* no rank can run there as it is */
-};
-
-/* A value, and the hosts that have it. */
-struct host_group {
-    const char *value;
-    const char **hosts;
-    size_t count;
-};
-
-/* What is not the same on all hosts that have answered. */
-struct host_difference {
-    const char *name;
-    struct host_group *groups;
-    size_t count;
-};
-
-struct hosts_report {
-    struct jr_arena arena;
-    struct host_report *hosts;
-    uint32_t count;
-    const char *meeting; /* "gpu01:29500"; NULL: nobody listened */
-    struct host_difference *differences;
-    size_t differences_count;
-};
-
 #define GIB        (1024.0 * 1024.0 * 1024.0)
 #define SAME_SHARE 0.02 /* memory that differs by less is the same */
+#define MS         UINT64_C(1000000)
+#define GAP        3 /* blanks between columns */
 
 /* What a session is loaded with that runs nothing. */
 #define NO_JOB "version: 1\nentrypoint: ['true']\n"
 
-static void add_fault(struct jr_arena *arena, struct host_report *to, const char *message,
-                      const char *help)
+/* The report is what is printed as JSON: a row for each host. */
+
+static void add_fault(json_t *row, const char *message, const char *help)
 {
-    struct host_fault *fault = jr_arena_push(arena, &to->faults, &to->faults_count, sizeof *fault);
-    if (fault != NULL)
-        *fault = (struct host_fault){message, help};
+    json_t *fault = json_object();
+    jr_json_set_str(fault, "message", message);
+    jr_json_set_str(fault, "help", help); /* null: nothing is known to be done */
+    jr_json_append(json_object_get(row, "faults"), fault);
+}
+
+/* No rank can run there as it is. */
+static void add_obstacle(json_t *row, const char *message, const char *help)
+{
+    jr_json_set_bool(row, "can_take_part", false);
+    add_fault(row, message, help);
 }
 
 /* "8 NVIDIA H100, 1 NVIDIA A2": of those that ranks may use. Without any, what they would run
@@ -104,147 +76,166 @@ static const char *const reach_helps[] = {
     [JR_REACH_FAILED] = "state another address or port: -s master_addr=ADDRESS -s master_port=PORT",
 };
 
-/* The facts of a host that has answered, and what is wrong with them. */
-static void read_facts(struct jr_arena *arena, struct host_report *to)
+static uint64_t clock_off_ns(const struct jr_survey_host *from)
 {
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_diags diags = {0};
-    to->answered = jr_profile_read(&to->host, arena, to->name, to->from.facts, to->from.facts_len,
-                                   &diags) == 0;
-    if (to->answered) {
-        describe_devices(&text, &to->host);
-        to->devices = jr_buf_keep(&text, arena);
-    } else {
-        to->unable = true;
-        jr_buf_printf(&text, "its facts cannot be read: %s",
-                      diags.count > 0 ? diags.items[0].message : "out of memory");
-        add_fault(arena, to, jr_buf_keep(&text, arena), NULL);
-    }
-    for (uint32_t i = 0; to->answered && i < to->host.problems_count; i++)
-        add_fault(arena, to, to->host.problems[i].message, to->host.problems[i].help);
-    jr_diags_release(&diags);
+    uint64_t offset_ns = (uint64_t)from->clock_offset_ns;
+    return from->clock_offset_ns < 0 ? 0 - offset_ns : offset_ns;
 }
 
-/* What is wrong with a host: by its answer, its facts, the limits to which a run holds the clocks
- * of its nodes, and whether it reaches where ranks would meet. */
-static void judge_host(struct hosts_report *report, struct host_report *to)
+/* What a host has said, and what is wrong with it: by its answer, its facts, the limits to which a
+ * run holds the clocks of its nodes, and whether it reaches where ranks would meet. */
+static json_t *make_row(const char *name, const struct jr_survey_host *from, const char *meeting)
 {
-    struct jr_arena *arena = &report->arena;
+    struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    const struct jr_survey_host *from = &to->from;
-    bool behind = from->clock_offset_ns < 0;
-    uint64_t offset_ns = (uint64_t)from->clock_offset_ns;
-    uint64_t off_ns = behind ? 0 - offset_ns : offset_ns;
+    struct jr_diags diags = {0};
+    struct jr_host host = {0};
+    json_t *row = json_object();
+    bool told = from->facts_len > 0;
+    bool answered =
+        told && jr_profile_read(&host, &arena, name, from->facts, from->facts_len, &diags) == 0;
+    if (answered && host.devices_count > 0)
+        describe_devices(&text, &host);
+    jr_json_set_str(row, "host", name);
+    jr_json_set_bool(row, "answered", answered);
+    jr_json_set_str(row, "version", from->version);
+    jr_json_set_str(row, "hostname", answered ? host.hostname : NULL);
+    jr_json_set_str(row, "devices", text.data);
+    jr_json_set(row, "cpus", answered ? json_integer(host.cpus.usable) : json_null());
+    jr_json_set(row, "memory", answered ? json_integer((json_int_t)host.memory) : json_null());
+    jr_json_set(row, "clock_offset",
+                from->timed ? json_real((double)from->clock_offset_ns / 1e9) : json_null());
+    jr_json_set(row, "clock_error",
+                from->timed ? json_real((double)from->clock_error_ns / 1e9) : json_null());
+    jr_json_set(row, "reaches",
+                from->tried ? json_boolean(from->reach == JR_REACH_OK) : json_null());
+    jr_json_set_bool(row, "can_take_part", true);
+    jr_json_set(row, "faults", json_array());
     if (from->failure != NULL) {
         const char *help = from->advice;
         if (help == NULL && from->version != NULL && strcmp(from->version, jr_version()) != 0)
             help = "install the same there, name it: -s engine.ssh.program=PATH, "
                    "or have it copied: -s engine.ssh.copy=true";
-        to->unable = true;
-        add_fault(arena, to, from->failure, help);
+        add_obstacle(row, from->failure, help);
     }
-    if (from->facts_len > 0)
-        read_facts(arena, to);
-    if (from->timed && off_ns >= JR_CLOCK_TOLD_NS) {
-        to->unable |= off_ns >= JR_CLOCK_MOST_NS;
+    jr_buf_clear(&text);
+    jr_buf_printf(&text, "its facts cannot be read: %s",
+                  diags.count > 0 ? diags.items[0].message : "out of memory");
+    if (told && !answered)
+        add_obstacle(row, text.data, NULL);
+    for (uint32_t i = 0; answered && i < host.problems_count; i++)
+        add_fault(row, host.problems[i].message, host.problems[i].help);
+    if (from->timed && clock_off_ns(from) >= JR_CLOCK_TOLD_NS) {
+        jr_buf_clear(&text);
         jr_buf_str(&text, "its clock is ");
-        jr_clock_human(&text, off_ns);
-        jr_buf_printf(&text, " %s of the one here", behind ? "behind" : "ahead");
-        add_fault(arena, to, jr_buf_keep(&text, arena),
-                  "set it by the network: chrony, or systemd-timesyncd");
+        jr_clock_human(&text, clock_off_ns(from));
+        jr_buf_printf(&text, " %s of the one here", from->clock_offset_ns < 0 ? "behind" : "ahead");
+        (clock_off_ns(from) >= JR_CLOCK_MOST_NS ? add_obstacle : add_fault)(
+            row, text.data, "set it by the network: chrony, or systemd-timesyncd");
     }
     if (from->tried && from->reach != JR_REACH_OK) {
-        to->unable = true;
-        add_fault(arena, to,
-                  jr_arena_printf(arena, "does not reach %s: %s", report->meeting, from->reach_why),
-                  reach_helps[from->reach]);
+        jr_buf_clear(&text);
+        jr_buf_printf(&text, "does not reach %s: %s", meeting, from->reach_why);
+        add_obstacle(row, text.data, reach_helps[from->reach]);
     }
+    jr_diags_release(&diags);
+    jr_arena_release(&arena);
+    return row;
 }
 
-/* Where the hosts were to meet; that nobody could listen is a fault of who was to. */
-static void take_hosts(struct hosts_report *report, const struct jr_survey *survey,
-                       const char *address)
+/* The hosts, and where they were to meet; that nobody could listen is a fault of who was to. */
+static void add_hosts(json_t *root, const struct jr_survey *survey, const struct jr_spec *spec)
 {
-    struct jr_arena *arena = &report->arena;
+    struct jr_buf meeting JR_BUF_CLEANUP = JR_BUF_INIT;
+    json_t *hosts = json_array(), *row;
     const char *why;
-    uint32_t port, first = 0;
+    uint32_t port;
+    size_t i;
     int node = jr_survey_meeting(survey, &port, &why);
     if (node >= 0) {
-        const char *name = address != NULL ? address : report->hosts[node].name;
+        const char *name = spec->master_addr != NULL ? spec->master_addr : spec->hosts[node];
         bool bare = strchr(name, ':') != NULL && name[0] != '[';
-        report->meeting = jr_arena_printf(arena, bare ? "[%s]:%u" : "%s:%u", name, port);
+        jr_buf_printf(&meeting, bare ? "[%s]:%u" : "%s:%u", name, port);
     }
-    for (uint32_t i = 0; i < report->count; i++) {
-        report->hosts[i].from = jr_survey_host(survey, i);
-        judge_host(report, &report->hosts[i]);
+    jr_json_set_str(root, "meeting", meeting.data);
+    for (uint32_t k = 0; k < spec->hosts_count; k++) {
+        const struct jr_survey_host from = jr_survey_host(survey, k);
+        jr_json_append(hosts, make_row(spec->hosts[k], &from, meeting.data));
     }
-    while (first < report->count && !report->hosts[first].answered)
-        first++;
-    if (node >= 0 || why == NULL || first == report->count)
+    jr_json_set(root, "hosts", hosts);
+    if (node >= 0 || why == NULL)
         return;
-    report->hosts[first].unable = true;
-    add_fault(arena, &report->hosts[first], why,
-              "state a port that is free there: -s master_port=PORT");
-}
-
-/* What differs. */
-
-static void add_to_group(struct jr_arena *arena, struct host_difference *to, const char *value,
-                         const char *host)
-{
-    struct host_group *group = NULL;
-    for (size_t i = 0; i < to->count && group == NULL; i++)
-        if (strcmp(to->groups[i].value, value) == 0)
-            group = &to->groups[i];
-    if (group == NULL) {
-        group = jr_arena_push(arena, &to->groups, &to->count, sizeof *group);
-        if (group == NULL)
-            return;
-        *group = (struct host_group){.value = value};
+    json_array_foreach(hosts, i, row) {
+        if (!jr_json_get_bool(row, "answered"))
+            continue;
+        add_obstacle(row, why, "state a port that is free there: -s master_port=PORT");
+        return;
     }
-    const char **slot = jr_arena_push(arena, &group->hosts, &group->count, sizeof *slot);
-    if (slot != NULL)
-        *slot = host;
 }
 
-#define MS  UINT64_C(1000000)
-#define GAP 3 /* blanks between columns */
-
-static void compare_hosts(struct hosts_report *report)
+/* Append what a host has of a kind that is compared; nothing where it is not known. */
+static void add_value(struct jr_buf *out, const json_t *row, const char *name)
 {
-    struct jr_arena *arena = &report->arena;
-    enum { DEVICES, CPUS, MEMORY, VERSION, VALUES };
-    static const char *const names[VALUES] = {"devices", "CPUs", "memory", "jobrun"};
-    uint64_t most = 0, least = UINT64_MAX;
-    for (uint32_t i = 0; i < report->count; i++) {
-        uint64_t own = report->hosts[i].host.memory;
-        if (!report->hosts[i].answered)
+    const char *devices = jr_json_get_str(row, "devices");
+    const char *version = jr_json_get_str(row, "version");
+    if (strcmp(name, "devices") == 0)
+        jr_buf_str(out, devices == NULL ? "none" : devices);
+    else if (strcmp(name, "CPUs") == 0)
+        jr_buf_printf(out, "%u", jr_json_get_u32(row, "cpus"));
+    else if (strcmp(name, "memory") == 0)
+        jr_buf_printf(out, "%.4g GiB", (double)jr_json_get_int(row, "memory") / GIB);
+    else
+        jr_buf_str(out, version == NULL ? "" : version);
+}
+
+/* What is not the same on all hosts that have answered: each value, and the hosts that have it. */
+static void add_differences(json_t *root)
+{
+    static const char *const names[] = {"devices", "CPUs", "memory", "jobrun"};
+    json_t *differences = json_array(), *row;
+    const json_t *hosts = json_object_get(root, "hosts");
+    json_int_t most = 0, least = INT64_MAX;
+    size_t i, n;
+    json_array_foreach(hosts, i, row) {
+        json_int_t own = jr_json_get_int(row, "memory");
+        if (!jr_json_get_bool(row, "answered"))
             continue;
         most = own > most ? own : most;
         least = own < least ? own : least;
     }
     bool same_memory = (double)(most - least) <= SAME_SHARE * (double)most;
-    for (int k = 0; k < VALUES; k++) {
-        struct host_difference found = {.name = names[k]};
-        for (uint32_t i = 0; i < report->count && (k != MEMORY || !same_memory); i++) {
-            const struct host_report *from = &report->hosts[i];
-            const char *value = from->from.version;
-            if (k == DEVICES)
-                value = from->host.devices_count > 0 ? from->devices : "none";
-            else if (k == CPUS)
-                value = jr_arena_printf(arena, "%u", from->host.cpus.usable);
-            else if (k == MEMORY)
-                value = jr_arena_printf(arena, "%.4g GiB", (double)from->host.memory / GIB);
-            if (from->answered && value != NULL)
-                add_to_group(arena, &found, value, from->name);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        json_t *values = json_array(), *value;
+        json_array_foreach(hosts, i, row) {
+            struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+            if (!jr_json_get_bool(row, "answered") ||
+                (strcmp(names[k], "memory") == 0 && same_memory))
+                continue;
+            add_value(&text, row, names[k]);
+            if (text.len == 0)
+                continue;
+            json_t *group = NULL;
+            json_array_foreach(values, n, value)
+                if (strcmp(jr_json_get_str(value, "value"), text.data) == 0)
+                    group = value;
+            if (group == NULL) {
+                group = json_object();
+                jr_json_set_str(group, "value", text.data);
+                jr_json_set(group, "hosts", json_array());
+                jr_json_append(values, group);
+            }
+            jr_json_append(json_object_get(group, "hosts"),
+                           json_incref(json_object_get(row, "host")));
         }
-        struct host_difference *slot = NULL;
-        if (found.count >= 2)
-            slot = jr_arena_push(arena, &report->differences, &report->differences_count,
-                                 sizeof *slot);
-        if (slot != NULL)
-            *slot = found;
+        if (json_array_size(values) >= 2) {
+            json_t *difference = json_object();
+            jr_json_set_str(difference, "name", names[k]);
+            jr_json_set(difference, "values", json_incref(values));
+            jr_json_append(differences, difference);
+        }
+        json_decref(values);
     }
+    jr_json_set(root, "differences", differences);
 }
 
 /* For people. */
@@ -257,38 +248,44 @@ static void print_host_name(struct jr_buf *out, const char *name, size_t columns
 }
 
 /* "clock +2 ms"; or the most that it may be, where that is not known to be another. */
-static void print_clock(struct jr_buf *out, const struct host_report *host)
+static void print_clock(struct jr_buf *out, const struct jr_survey_host *from)
 {
-    uint64_t offset_ns = (uint64_t)host->from.clock_offset_ns;
-    uint64_t off_ns = host->from.clock_offset_ns < 0 ? 0 - offset_ns : offset_ns;
-    if (!host->from.timed)
+    uint64_t off_ns = clock_off_ns(from);
+    if (!from->timed)
         return;
-    if (off_ns <= host->from.clock_error_ns || off_ns < MS) {
+    if (off_ns <= from->clock_error_ns || off_ns < MS) {
         jr_buf_str(out, "clock within ");
-        jr_clock_human(out, off_ns + host->from.clock_error_ns + MS - 1);
+        jr_clock_human(out, off_ns + from->clock_error_ns + MS - 1);
         return;
     }
-    jr_buf_str(out, host->from.clock_offset_ns < 0 ? "clock -" : "clock +");
+    jr_buf_str(out, from->clock_offset_ns < 0 ? "clock -" : "clock +");
     jr_clock_human(out, off_ns);
 }
 
 /* A line for each host that has answered, in order, without its name. */
-static void print_answers(struct jr_buf *out, const struct hosts_report *report)
+static void print_answers(struct jr_buf *out, const json_t *root, const struct jr_survey *survey)
 {
     struct jr_buf cells JR_BUF_CLEANUP = JR_BUF_INIT;
-    for (uint32_t i = 0; i < report->count; i++) {
-        const struct host_report *host = &report->hosts[i];
-        if (!host->answered)
+    const json_t *row;
+    size_t i;
+    json_array_foreach(json_object_get(root, "hosts"), i, row) {
+        const struct jr_survey_host from = jr_survey_host(survey, (uint32_t)i);
+        const char *devices = jr_json_get_str(row, "devices");
+        if (!jr_json_get_bool(row, "answered"))
             continue;
-        jr_buf_str(&cells, host->devices);
+        if (devices != NULL)
+            jr_buf_str(&cells, devices);
+        else
+            jr_buf_printf(&cells, "%u CPUs", jr_json_get_u32(row, "cpus"));
         jr_buf_str(&cells, "\tjobrun ");
-        jr_buf_safe(&cells, host->from.version != NULL ? host->from.version : "?");
+        jr_buf_safe(&cells, from.version != NULL ? from.version : "?");
         jr_buf_char(&cells, '\t');
-        print_clock(&cells, host);
+        print_clock(&cells, &from);
         jr_buf_char(&cells, '\t');
-        if (host->from.tried) {
-            jr_buf_str(&cells, host->from.reach == JR_REACH_OK ? "reaches " : "does not reach ");
-            jr_buf_safe(&cells, report->meeting);
+        if (from.tried) {
+            const char *meeting = jr_json_get_str(root, "meeting");
+            jr_buf_str(&cells, from.reach == JR_REACH_OK ? "reaches " : "does not reach ");
+            jr_buf_safe(&cells, meeting == NULL ? "" : meeting);
         }
         jr_buf_char(&cells, '\n');
     }
@@ -296,151 +293,77 @@ static void print_answers(struct jr_buf *out, const struct hosts_report *report)
 }
 
 /* The line of a host, `*answers` being those that are left of them, and below it its faults. */
-static void print_host(struct jr_buf *out, const struct host_report *host, const char **answers,
-                       size_t columns)
+static void print_host(struct jr_buf *out, const json_t *row, const char **answers, size_t columns)
 {
-    print_host_name(out, host->name, columns);
-    if (host->answered) {
+    bool answered = jr_json_get_bool(row, "answered");
+    const json_t *fault;
+    size_t i;
+    print_host_name(out, jr_json_get_str(row, "host"), columns);
+    if (answered) {
         size_t len = strcspn(*answers, "\n");
         jr_buf_add(out, *answers, len);
         jr_buf_char(out, '\n');
         *answers += len + ((*answers)[len] == '\n');
     } else
         jr_buf_str(out, "not reached: ");
-    for (size_t i = 0; i < host->faults_count; i++) {
-        if (i > 0 || host->answered)
+    json_array_foreach(json_object_get(row, "faults"), i, fault) {
+        const char *message = jr_json_get_str(fault, "message");
+        const char *help = jr_json_get_str(fault, "help");
+        if (i > 0 || answered)
             jr_buf_fill(out, ' ', columns);
-        jr_buf_safe(out, host->faults[i].message);
+        jr_buf_safe(out, message == NULL ? "" : message);
         jr_buf_char(out, '\n');
-        if (host->faults[i].help == NULL)
+        if (help == NULL)
             continue;
         jr_buf_fill(out, ' ', columns);
-        jr_buf_safe(out, host->faults[i].help);
+        jr_buf_safe(out, help);
         jr_buf_char(out, '\n');
     }
 }
 
-static void print_difference(struct jr_buf *out, const struct host_difference *difference,
-                             size_t columns)
-{
-    print_host_name(out, "differ", columns);
-    jr_buf_printf(out, "%s: ", difference->name);
-    for (size_t i = 0; i < difference->count; i++) {
-        const struct host_group *group = &difference->groups[i];
-        jr_buf_str(out, i > 0 ? "; " : "");
-        jr_buf_safe(out, group->value);
-        jr_buf_str(out, " on ");
-        for (size_t k = 0; k < group->count; k++) {
-            jr_buf_str(out, k > 0 ? ", " : "");
-            jr_buf_safe(out, group->hosts[k]);
-        }
-    }
-    jr_buf_char(out, '\n');
-}
-
-static void print_text(struct jr_buf *out, const struct hosts_report *report)
+static void print_text(struct jr_buf *out, const json_t *root, const struct jr_survey *survey)
 {
     struct jr_buf answers JR_BUF_CLEANUP = JR_BUF_INIT;
-    size_t columns = 0;
-    uint32_t unable = 0, faulty = 0;
-    for (uint32_t i = 0; i < report->count; i++) {
-        const char *name = report->hosts[i].name;
+    const json_t *hosts = json_object_get(root, "hosts"), *row, *value;
+    size_t columns = 0, unable = 0, faulty = 0, count = json_array_size(hosts), i, k, n;
+    json_array_foreach(hosts, i, row) {
+        const char *name = jr_json_get_str(row, "host");
         size_t own = jr_utf8_columns(name, strlen(name));
         columns = own > columns ? own : columns;
-        unable += report->hosts[i].unable;
-        faulty += report->hosts[i].faults_count > 0;
+        unable += !jr_json_get_bool(row, "can_take_part");
+        faulty += json_array_size(json_object_get(row, "faults")) > 0;
     }
     columns += GAP;
-    print_answers(&answers, report);
+    print_answers(&answers, root, survey);
     out->failed |= answers.failed;
     const char *rest = answers.len > 0 && !answers.failed ? answers.data : "";
-    for (uint32_t i = 0; i < report->count; i++)
-        print_host(out, &report->hosts[i], &rest, columns);
-    for (size_t i = 0; i < report->differences_count; i++)
-        print_difference(out, &report->differences[i], columns);
-    if (faulty == 0 && report->count == 1)
+    json_array_foreach(hosts, i, row)
+        print_host(out, row, &rest, columns);
+    json_array_foreach(json_object_get(root, "differences"), i, row) {
+        print_host_name(out, "differ", columns);
+        jr_buf_printf(out, "%s: ", jr_json_get_str(row, "name"));
+        json_array_foreach(json_object_get(row, "values"), k, value) {
+            const json_t *names = json_object_get(value, "hosts");
+            jr_buf_str(out, k > 0 ? "; " : "");
+            jr_buf_safe(out, jr_json_get_str(value, "value"));
+            jr_buf_str(out, " on ");
+            for (n = 0; n < json_array_size(names); n++) {
+                jr_buf_str(out, n > 0 ? ", " : "");
+                jr_buf_safe(out, json_string_value(json_array_get(names, n)));
+            }
+        }
+        jr_buf_char(out, '\n');
+    }
+    if (faulty == 0 && count == 1)
         jr_buf_str(out, "the host can take part\n");
     else if (faulty == 0)
-        jr_buf_printf(out, "all %u hosts can take part\n", report->count);
+        jr_buf_printf(out, "all %zu hosts can take part\n", count);
     else
-        jr_buf_printf(out, "%u of %u host%s %s\n", unable > 0 ? unable : faulty, report->count,
-                      report->count == 1 ? "" : "s",
+        jr_buf_printf(out, "%zu of %zu host%s %s\n", unable > 0 ? unable : faulty, count,
+                      count == 1 ? "" : "s",
                       unable > 0    ? "cannot take part"
                       : faulty == 1 ? "has a fault"
                                     : "have faults");
-}
-
-static void put_text(json_t *object, const char *key, const char *text)
-{
-    if (text != NULL)
-        jr_json_set_str(object, key, text);
-    else
-        jr_json_set_null(object, key);
-}
-
-static json_t *host_json(const struct host_report *host)
-{
-    const struct jr_survey_host *from = &host->from;
-    json_t *row = json_object(), *faults = json_array();
-    bool devices = host->answered && host->host.devices_count > 0;
-    put_text(row, "host", host->name);
-    jr_json_set_bool(row, "answered", host->answered);
-    put_text(row, "version", from->version);
-    put_text(row, "hostname", host->answered ? host->host.hostname : NULL);
-    put_text(row, "devices", devices ? host->devices : NULL);
-    jr_json_set(row, "cpus", host->answered ? json_integer(host->host.cpus.usable) : json_null());
-    jr_json_set(row, "memory",
-                host->answered ? json_integer((json_int_t)host->host.memory) : json_null());
-    jr_json_set(row, "clock_offset",
-                from->timed ? json_real((double)from->clock_offset_ns / 1e9) : json_null());
-    jr_json_set(row, "clock_error",
-                from->timed ? json_real((double)from->clock_error_ns / 1e9) : json_null());
-    jr_json_set(row, "reaches",
-                from->tried ? json_boolean(from->reach == JR_REACH_OK) : json_null());
-    jr_json_set_bool(row, "can_take_part", !host->unable);
-    for (size_t i = 0; i < host->faults_count; i++) {
-        json_t *fault = json_object();
-        put_text(fault, "message", host->faults[i].message);
-        put_text(fault, "help", host->faults[i].help);
-        jr_json_append(faults, fault);
-    }
-    jr_json_set(row, "faults", faults);
-    return row;
-}
-
-static json_t *difference_json(const struct host_difference *difference)
-{
-    json_t *row = json_object(), *values = json_array();
-    put_text(row, "name", difference->name);
-    for (size_t i = 0; i < difference->count; i++) {
-        const struct host_group *group = &difference->groups[i];
-        json_t *value = json_object(), *hosts = json_array();
-        put_text(value, "value", group->value);
-        for (size_t k = 0; k < group->count; k++)
-            jr_json_append(hosts, jr_json_str(group->hosts[k]));
-        jr_json_set(value, "hosts", hosts);
-        jr_json_append(values, value);
-    }
-    jr_json_set(row, "values", values);
-    return row;
-}
-
-static void print_json(struct jr_buf *out, const struct hosts_report *report)
-{
-    json_t *root = json_object(), *hosts = json_array(), *differences = json_array();
-    for (uint32_t i = 0; i < report->count; i++)
-        jr_json_append(hosts, host_json(&report->hosts[i]));
-    for (size_t i = 0; i < report->differences_count; i++)
-        jr_json_append(differences, difference_json(&report->differences[i]));
-    jr_json_set_int(root, "format_version", 1);
-    put_text(root, "meeting", report->meeting);
-    jr_json_set(root, "hosts", hosts);
-    jr_json_set(root, "differences", differences);
-    out->failed |= root == NULL || hosts == NULL || differences == NULL;
-    if (root != NULL)
-        jr_json_print(out, root, 2);
-    jr_buf_char(out, '\n');
-    json_decref(root);
 }
 
 enum jr_status jr_session_survey_hosts(struct jr_session *session, bool json, struct jr_buf *out,
@@ -465,25 +388,26 @@ enum jr_status jr_session_survey_hosts(struct jr_session *session, bool json, st
         .note = jr_session_note_line,
         .data = session,
     };
-    struct hosts_report report = {.arena = JR_ARENA_INIT};
-    report.hosts = jr_arena_array(&report.arena, spec->hosts_count, sizeof *report.hosts);
-    report.count = report.hosts == NULL ? 0 : spec->hosts_count;
-    for (uint32_t i = 0; i < report.count; i++)
-        report.hosts[i].name = spec->hosts[i];
+    json_t *root = json_object(), *row;
+    size_t i;
+    *ret_faulty = 0;
     int failed = jr_ssh_session_prepare(session, session->file, &options, &why);
     if (failed == 0)
         failed = jr_survey_hosts(&survey, &options, &meeting, &why);
     if (failed == 0) {
-        take_hosts(&report, survey, meeting.address);
-        compare_hosts(&report);
-        (json ? print_json : print_text)(out, &report);
-        if (report.arena.failed)
-            failed = jr_error_set(&why, JR_STATUS_LAUNCH, "out of memory");
+        jr_json_set_int(root, "format_version", 1);
+        add_hosts(root, survey, spec);
+        add_differences(root);
+        if (json) {
+            jr_json_print(out, root, 2);
+            jr_buf_char(out, '\n');
+        } else {
+            print_text(out, root, survey);
+        }
     }
-    *ret_faulty = 0;
-    for (uint32_t i = 0; i < report.count; i++)
-        *ret_faulty += report.hosts[i].faults_count > 0;
+    json_array_foreach(json_object_get(root, "hosts"), i, row)
+        *ret_faulty += json_array_size(json_object_get(row, "faults")) > 0;
     jr_survey_end(survey);
-    jr_arena_release(&report.arena);
+    json_decref(root);
     return failed == 0 ? JR_STATUS_OK : jr_session_fail(err, &why);
 }
