@@ -151,24 +151,19 @@ int jr_companion_signal(int pidfd, pid_t pid, int proc_fd)
     return known && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-/* No wake-up until the guard ends; it ends us otherwise. */
-static void await_guard(int pidfd)
-{
-    struct pollfd end = {.fd = pidfd, .events = POLLIN};
-    while (poll(&end, 1, -1) < 0 && errno == EINTR)
-        continue;
-}
-
 _Noreturn void jr_companion_end(struct jr_runner *runner, int done_fd)
 {
     const struct jr_companion *companion = runner->options->companion;
     struct jr_outcome *outcome = runner->outcome;
+    struct pollfd end = {.fd = runner->guard.fd, .events = POLLIN};
     /* What does not end is the guard's as soon as we have. */
     if (companion == NULL || (!runner->guard_lost && outcome->left > 0))
         _exit(0);
     if (!runner->guard_lost) {
+        /* No wake-up until the guard ends; it ends us otherwise. */
         (void)eventfd_write(done_fd, 1);
-        await_guard(runner->guard.fd);
+        while (poll(&end, 1, -1) < 0 && errno == EINTR)
+            continue;
     }
     outcome->guard_pid = runner->shared->guard;
     outcome->guard_signal =

@@ -197,23 +197,12 @@ static int fork_runner(struct guard *guard, const struct jr_budget *budget, stru
     return -1;
 }
 
-/* A shell that we give the terminal to wants it as it was; with SIGCONT we have it again. */
-static void suspend_guard(const struct guard *guard)
-{
-    struct termios mode;
-    bool changed = guard->terminal.fd >= 0 && tcgetattr(guard->terminal.fd, &mode) == 0;
-    jr_terminal_restore(&guard->terminal);
-    (void)kill(getpid(), SIGSTOP);
-    if (changed)
-        (void)tcsetattr(guard->terminal.fd, TCSANOW, &mode);
-    jr_terminal_resize(&guard->terminal);
-}
-
 /* The runner sits in a session of its own, so that it gets a signal from the terminal only once,
  * and from us. SIGCONT after a stop wakes a runner that was stopped. SIGTSTP stops us too, as a
  * shell expects of its job. */
 static void relay_signal(struct guard *guard)
 {
+    struct termios mode;
     pid_t pid;
     int sig = jr_signal_read(guard->signal_fd, &pid);
     enum jr_signal_use use = guard->signals.use[sig];
@@ -226,8 +215,15 @@ static void relay_signal(struct guard *guard)
         guard->stop_signal = sig;
     if (use == JR_SIGNAL_STOP)
         (void)jr_child_signal(guard->runner_fd, guard->runner, SIGCONT);
-    if (use == JR_SIGNAL_SUSPEND)
-        suspend_guard(guard);
+    if (use != JR_SIGNAL_SUSPEND)
+        return;
+    /* A shell that we give the terminal to wants it as it was; with SIGCONT we have it again. */
+    bool changed = guard->terminal.fd >= 0 && tcgetattr(guard->terminal.fd, &mode) == 0;
+    jr_terminal_restore(&guard->terminal);
+    (void)kill(getpid(), SIGSTOP);
+    if (changed)
+        (void)tcsetattr(guard->terminal.fd, TCSANOW, &mode);
+    jr_terminal_resize(&guard->terminal);
 }
 
 /* Take the end of the runner, if it has one; `told` is whether its pidfd says
@@ -293,29 +289,17 @@ static bool await_runner(struct guard *guard, siginfo_t *ret)
     return true;
 }
 
-/* What the runner was writing besides. */
-static void finish_limited_logs(const struct guard *guard)
-{
-    const struct jr_plan *plan = guard->plan;
-    for (uint32_t i = 0; i < plan->count; i++) {
-        const struct jr_plan_rank *rank = &plan->ranks[plan->first + i];
-        const char *const paths[] = {rank->out_path, rank->err_path};
-        for (int stream = 0; rank->limited && stream < 2; stream++)
-            if (paths[stream] != NULL)
-                jr_log_file_tidy(guard->options->dir->fd, paths[stream]);
-    }
-}
-
-/* What the runner can no longer say. */
+/* What the runner can no longer say, and the files that it was writing besides. */
 static void record_loss(const struct guard *guard, int sig, const struct jr_reap *reap)
 {
+    const struct jr_plan *plan = guard->plan;
     struct jr_outcome *outcome = &guard->shared->outcome;
     struct jr_events events;
     outcome->runner_signal = sig;
     outcome->ended_ns = jr_clock_ns();
     outcome->ended_wall_ns = jr_clock_wall_ns();
     jr_outcome_kill(outcome);
-    jr_outcome_note_logs(outcome, guard->plan, guard->options->dir->fd);
+    jr_outcome_note_logs(outcome, plan, guard->options->dir->fd);
     if (guard->options->link != NULL)
         jr_events_open_fd(&events, guard->options->link->events_fd, 0);
     else
@@ -325,31 +309,31 @@ static void record_loss(const struct guard *guard, int sig, const struct jr_reap
                                               .processes = reap->killed,
                                               .left = reap->left});
     jr_events_close(&events);
-}
-
-/* A runner that is done has left nothing; it stays until the record is written, unless we have
- * other children, which cannot be swept with it there. */
-static bool keep_runner(struct guard *guard)
-{
-    struct jr_companion *companion = guard->options->companion;
-    companion->pid = guard->runner;
-    companion->fd = guard->runner_fd;
-    companion->life_fd = guard->life_fd;
-    guard->runner_fd = guard->life_fd = -1;
-    if (jr_reap_only(companion->pid))
-        return true;
-    jr_companion_release(companion);
-    return false;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const struct jr_plan_rank *rank = &plan->ranks[plan->first + i];
+        const char *const paths[] = {rank->out_path, rank->err_path};
+        for (int stream = 0; rank->limited && stream < 2; stream++)
+            if (paths[stream] != NULL)
+                jr_log_file_tidy(guard->options->dir->fd, paths[stream]);
+    }
 }
 
 static void finish_outcome(struct guard *guard, siginfo_t *end)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
+    struct jr_companion *companion = guard->options->companion;
     struct jr_reap reap;
+    /* A runner that is done has left nothing; it stays until the record is written, unless we have
+     * other children, which cannot be swept with it there. */
     if (end->si_pid == 0) {
         end->si_code = CLD_EXITED;
-        if (keep_runner(guard))
+        companion->pid = guard->runner;
+        companion->fd = guard->runner_fd;
+        companion->life_fd = guard->life_fd;
+        guard->runner_fd = guard->life_fd = -1;
+        if (jr_reap_only(companion->pid))
             return;
+        jr_companion_release(companion);
     }
     /* What the runner could not end has had its time. */
     jr_reap(&reap, outcome->left > 0 ? 0 : JR_KILL_WAIT_NS, guard->options->group);
@@ -358,7 +342,6 @@ static void finish_outcome(struct guard *guard, siginfo_t *end)
     if (end->si_code == CLD_EXITED)
         return;
     record_loss(guard, end->si_status, &reap);
-    finish_limited_logs(guard);
 }
 
 /* Where a rank died of a signal that stops jobrun, too, and jobrun has not got it yet, it is worth
@@ -378,35 +361,27 @@ static void receive_share(struct guard *guard)
     jr_outcome_share(outcome->ranks, outcome->count, guard->stop_signal, outcome->ended_ns);
 }
 
-/* Show here and now what the runner has left. */
-static void replay_by_itself(const struct guard *guard, bool stopped)
-{
-    const struct jr_run_options *options = guard->options;
-    struct jr_replay replay;
-    if (jr_replay_open(&replay, options->out_fd, options->err_fd, options->dir->fd,
-                       options->color) == 0) {
-        jr_replay_add(&replay, guard->plan, guard->remainder);
-        if (stopped)
-            jr_replay_hurry(&replay);
-        jr_replay_finish(&replay, guard->plan->policy, &options->ignored);
-    }
-    guard->shared->outcome.console_failed |= replay.console.failed;
-    jr_replay_close(&replay);
-}
-
-/* The console continues where the runner has come to its end with it. */
+/* The console continues where the runner has come to its end with it: with the earlier attempts, or
+ * here and now. */
 static void replay_console(const struct guard *guard)
 {
-    struct jr_replay *replay = guard->options->replay;
+    const struct jr_run_options *options = guard->options;
     bool stopped = guard->shared->outcome.stop_signal != 0;
+    struct jr_replay own, *replay = options->replay == NULL ? &own : options->replay;
     if (!guard->shared->finished)
         return;
-    if (replay == NULL)
-        replay_by_itself(guard, stopped);
-    else
+    bool open = replay != &own || jr_replay_open(&own, options->out_fd, options->err_fd,
+                                                 options->dir->fd, options->color) == 0;
+    if (open)
         jr_replay_add(replay, guard->plan, guard->remainder);
-    if (replay != NULL && stopped)
+    if (open && stopped)
         jr_replay_hurry(replay);
+    if (replay != &own)
+        return;
+    if (open)
+        jr_replay_finish(&own, guard->plan->policy, &options->ignored);
+    guard->shared->outcome.console_failed |= own.console.failed;
+    jr_replay_close(&own);
 }
 
 /* Complete the outcome after the runner, whose end is `end`: end and reap what is left, record a

@@ -151,6 +151,13 @@ struct jr_runner {
     int proc_fd; /* the machine's /proc, in a namespace; -1: it is ours */
 };
 
+/* Write an event: JR_TELL(runner, .name = JR_EVENT_STOP, .signal = SIGTERM). */
+#define JR_TELL(runner, ...) jr_events_add(&(runner)->events, &(struct jr_event){__VA_ARGS__})
+
+/* Set a timer up, which is due at no time yet. It `pauses` while jobrun is suspended. */
+void jr_runner_timer(struct jr_runner *runner, struct jr_timer *timer, void (*due)(void *),
+                     bool pauses);
+
 /* What the guard hands to the process that it forked. */
 struct jr_runner_args {
     const struct jr_plan *plan;

@@ -73,25 +73,21 @@ static bool has_ended(const struct jr_rank_run *rank)
     return jr_child_has_ended(rank->watch.fd, rank->pid);
 }
 
-/* Whether it ignores the signal because it began so, and has no handler for it:
- * then SIGKILL does what the signal would have done. */
-static bool is_shielded_from(const struct jr_rank_run *rank, int sig)
-{
-    if (!rank->shielded || sig != SIGTERM)
-        return false;
-    pid_t number = jr_proc_number(AT_FDCWD, rank->watch.fd);
-    if (number == 0)
-        number = jr_proc_child_number(AT_FDCWD, rank->pid);
-    return number > 0 && jr_proc_ignores(number, sig);
-}
-
 static void ask_rank_to_end(struct jr_rank_run *rank, int sig)
 {
     if (has_ended(rank))
         return;
-    bool deaf = is_shielded_from(rank, sig);
-    void (*send)(const struct jr_rank_run *, int) = rank->group ? send_group : send_leader;
-    send(rank, sig);
+    /* Whether it ignores the signal because it began so, and has no handler for it: then SIGKILL
+     * does what the signal would have done. */
+    bool deaf = rank->shielded && sig == SIGTERM;
+    pid_t number = deaf ? jr_proc_number(AT_FDCWD, rank->watch.fd) : 0;
+    if (deaf && number == 0)
+        number = jr_proc_child_number(AT_FDCWD, rank->pid);
+    deaf = number > 0 && jr_proc_ignores(number, sig);
+    if (rank->group)
+        send_group(rank, sig);
+    else
+        send_leader(rank, sig);
     if (deaf)
         send_leader(rank, SIGKILL);
     /* What was on its way out by itself is not stopped by us. */
@@ -114,9 +110,10 @@ static void kill_rank(struct jr_rank_run *rank)
         rank->outcome->stopped_with = SIGKILL;
 }
 
-static void perform_action(struct jr_rank_run *rank, enum action action, int sig)
+void jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event, int sig)
 {
-    switch (action) {
+    struct cell cell = table[rank->state][event];
+    switch (cell.action) {
     case ACTION_SEND:
         send_leader(rank, sig);
         break;
@@ -140,12 +137,6 @@ static void perform_action(struct jr_rank_run *rank, enum action action, int sig
     case ACTION_COUNT:
         break;
     }
-}
-
-void jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event, int sig)
-{
-    struct cell cell = table[rank->state][event];
-    perform_action(rank, cell.action, sig);
     rank->state = cell.next;
 }
 

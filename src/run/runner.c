@@ -43,6 +43,13 @@
 #define LOOK_NS    10000000            /* between two looks */
 #define DESCENT    64                  /* generations that are followed */
 
+void jr_runner_timer(struct jr_runner *runner, struct jr_timer *timer, void (*due)(void *),
+                     bool pauses)
+{
+    *timer = (struct jr_timer){.due = due, .owner = runner, .pauses = pauses};
+    jr_loop_timer(&runner->loop, timer);
+}
+
 void jr_runner_handle_all(struct jr_runner *runner, enum jr_rank_event event, int sig)
 {
     for (uint32_t i = 0; i < runner->next; i++)
@@ -66,7 +73,7 @@ static void on_runner_signal(void *owner, uint32_t events)
     case JR_SIGNAL_FORWARD:
         if (jr_deadline_takes(runner, sig))
             break;
-        jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_FORWARD, .signal = sig});
+        JR_TELL(runner, .name = JR_EVENT_FORWARD, .signal = sig);
         jr_runner_handle_all(runner, JR_RANK_ON_FORWARD, sig);
         break;
     /* By Ctrl-Z, or SIGTSTP in any other way. The ranks get SIGSTOP, each with its group, and no
@@ -97,7 +104,7 @@ static void on_guard_end(void *owner, uint32_t events)
     struct jr_runner *runner = owner;
     jr_loop_remove(&runner->loop, &runner->guard);
     runner->guard_lost = true;
-    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_GUARD_LOST});
+    JR_TELL(runner, .name = JR_EVENT_GUARD_LOST);
     jr_console_writer_abandon(&runner->console);
 }
 
@@ -383,10 +390,8 @@ static void note_leftovers(struct jr_runner *runner)
     for (uint32_t i = 0; i < runner->next; i++) {
         const struct jr_rank_run *rank = &runner->ranks[i];
         if (rank->outcome->left_running > 0)
-            jr_events_add(&runner->events,
-                          &(struct jr_event){.name = JR_EVENT_LEFT_RUNNING,
-                                             .rank = rank->plan->rank,
-                                             .processes = rank->outcome->left_running});
+            JR_TELL(runner, .name = JR_EVENT_LEFT_RUNNING, .rank = rank->plan->rank,
+                    .processes = rank->outcome->left_running);
     }
 }
 
@@ -421,9 +426,7 @@ static void reap_descendants(struct jr_runner *runner)
     outcome->left = reap.left;
     outcome->ended_ns = jr_clock_ns();
     outcome->ended_wall_ns = jr_clock_wall_ns();
-    jr_events_add(
-        &runner->events,
-        &(struct jr_event){.name = JR_EVENT_SWEPT, .processes = reap.killed, .left = reap.left});
+    JR_TELL(runner, .name = JR_EVENT_SWEPT, .processes = reap.killed, .left = reap.left);
 }
 
 static bool is_run_going_on(struct jr_runner *runner)

@@ -60,11 +60,8 @@ static void on_setup_end(void *owner, uint32_t events)
     jr_loop_close(&setup->run.watch);
     runner->running--;
     jr_rank_handle(&setup->run, JR_RANK_ON_EXIT, 0);
-    jr_events_add(&runner->events, &(struct jr_event){
-                                       .name = JR_EVENT_SETUP_ENDED,
-                                       .exit_code = outcome->signal == 0 ? outcome->exit_code : -1,
-                                       .signal = outcome->signal,
-                                   });
+    JR_TELL(runner, .name = JR_EVENT_SETUP_ENDED,
+            .exit_code = outcome->signal == 0 ? outcome->exit_code : -1, .signal = outcome->signal);
     judge_setup_end(runner);
     (void)close(setup->exported);
     setup->exported = -1;
@@ -115,8 +112,7 @@ static void begin_setup(struct jr_runner *runner)
         (struct jr_watch){.fd = started.pidfd, .ready = on_setup_end, .owner = runner};
     jr_rank_handle(&setup->run, JR_RANK_ON_STARTED, 0);
     runner->running++;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_SETUP_STARTED, .pid = started.pid});
+    JR_TELL(runner, .name = JR_EVENT_SETUP_STARTED, .pid = started.pid);
     if (jr_loop_add(&runner->loop, &setup->run.watch, EPOLLIN) != 0 ||
         jr_tee_add(&runner->tee, runner->plan->count, &started, &setup->plan,
                    &runner->outcome->ranks[0]) != 0)

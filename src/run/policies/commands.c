@@ -78,12 +78,11 @@ int jr_commands_take_exchange(struct jr_runner *runner)
     return fd;
 }
 
-void jr_commands_report(struct jr_runner *runner, const struct jr_report *report)
+void jr_commands_report(struct jr_runner *runner, enum jr_report_name name, uint64_t for_ns)
 {
+    const struct jr_report report = {name, for_ns};
     int fd = runner->commands.reports_fd;
-    if (fd < 0)
-        return;
-    while (write(fd, report, sizeof *report) < 0 && errno == EINTR)
+    while (fd >= 0 && write(fd, &report, sizeof report) < 0 && errno == EINTR)
         continue;
 }
 

@@ -34,10 +34,9 @@ void jr_deadline_begin(struct jr_runner *runner)
     if (runner->deadline.begun || jr_stop_has_begun(runner))
         return;
     runner->deadline.begun = true;
-    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_DEADLINE,
-                                                      .signal = jr_signals_number(
-                                                          runner->plan->policy->deadline.signal),
-                                                      .running = runner->running});
+    JR_TELL(runner, .name = JR_EVENT_DEADLINE,
+            .signal = jr_signals_number(runner->plan->policy->deadline.signal),
+            .running = runner->running);
     for (uint32_t i = 0; i < runner->next; i++)
         warn_rank(&runner->ranks[i]);
 }

@@ -60,7 +60,7 @@ void jr_exit_barrier_release(struct jr_runner *runner)
     if (runner->exit_barrier.open)
         return;
     runner->exit_barrier.open = true;
-    jr_commands_report(runner, &(struct jr_report){JR_REPORT_RELEASED, 0});
+    jr_commands_report(runner, JR_REPORT_RELEASED, 0);
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].function_end == JR_FUNCTION_END_RETURNED)
             let_rank_exit(&runner->ranks[i]);
@@ -75,9 +75,8 @@ static void note_function_end(struct jr_rank_run *rank, enum jr_function_end end
         return;
     }
     rank->outcome->returned = end == JR_FUNCTION_END_RETURNED;
-    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_RANK_DONE,
-                                                      .rank = rank->plan->rank,
-                                                      .returned = end == JR_FUNCTION_END_RETURNED});
+    JR_TELL(runner, .name = JR_EVENT_RANK_DONE, .rank = rank->plan->rank,
+            .returned = end == JR_FUNCTION_END_RETURNED);
     if (end == JR_FUNCTION_END_FAILED) {
         let_rank_exit(rank);
         jr_exit_barrier_release(runner);
@@ -87,7 +86,7 @@ static void note_function_end(struct jr_rank_run *rank, enum jr_function_end end
     if (all && runner->options->link == NULL)
         jr_exit_barrier_release(runner);
     else if (all) /* of several nodes, the others are waited for */
-        jr_commands_report(runner, &(struct jr_report){JR_REPORT_ALL_RETURNED, 0});
+        jr_commands_report(runner, JR_REPORT_ALL_RETURNED, 0);
     if (runner->exit_barrier.open)
         let_rank_exit(rank);
 }
@@ -170,10 +169,8 @@ static void on_exit_time(void *owner)
         }
         rank->leave_by = 0;
         rank->outcome->lingered = true;
-        jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_TIMEOUT,
-                                                          .says = JR_SAYS(RANK),
-                                                          .timeout = JR_TIMEOUT_EXIT,
-                                                          .rank = rank->plan->rank});
+        JR_TELL(runner, .name = JR_EVENT_TIMEOUT, .says = JR_SAYS(RANK), .timeout = JR_TIMEOUT_EXIT,
+                .rank = rank->plan->rank);
         jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
     }
     runner->exit_barrier.timer.at = next;
@@ -181,10 +178,8 @@ static void on_exit_time(void *owner)
 
 static int open_exit_barrier(struct jr_runner *runner)
 {
-    runner->exit_barrier =
-        (struct jr_exit_barrier){.timer = {.due = on_exit_time, .owner = runner, .pauses = true},
-                                 .open = !runner->plan->policy->exit_barrier};
-    jr_loop_timer(&runner->loop, &runner->exit_barrier.timer);
+    jr_runner_timer(runner, &runner->exit_barrier.timer, on_exit_time, true);
+    runner->exit_barrier.open = !runner->plan->policy->exit_barrier;
     return 0;
 }
 

@@ -60,9 +60,8 @@ static void apply_injection(struct jr_runner *runner, struct jr_rank_run *rank,
         cell->still = !cell->still;
     cell->at = again ? jr_clock_ns() + (cell->still ? STILL : MOVES) : 0;
     if (!outcome->injected)
-        jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_INJECTED,
-                                                          .rank = rank->plan->rank,
-                                                          .injection = injection->what});
+        JR_TELL(runner, .name = JR_EVENT_INJECTED, .rank = rank->plan->rank,
+                .injection = injection->what);
     outcome->injected = true;
     outcome->injection = injection->what;
     outcome->injected_code = injection->code;

@@ -19,9 +19,7 @@ static void on_first_exit_timeout(void *owner)
 
 static int open_first_exit(struct jr_runner *runner)
 {
-    runner->first_exit_timeout = (struct jr_first_exit_timeout){
-        .timer = {.due = on_first_exit_timeout, .owner = runner, .pauses = true}};
-    jr_loop_timer(&runner->loop, &runner->first_exit_timeout.timer);
+    jr_runner_timer(runner, &runner->first_exit_timeout.timer, on_first_exit_timeout, true);
     return 0;
 }
 

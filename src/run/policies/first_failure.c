@@ -83,17 +83,6 @@ void jr_first_failure_hear_lines(struct jr_runner *runner)
         continue;
 }
 
-/* Look whether the rank exits already; false where that cannot be seen. A /proc of another PID
- * namespace would tell of somebody else: the parent must be us. A main thread that ended alone is a
- * zombie, too, while the others live. */
-static bool look_at_rank(const struct jr_rank_run *rank, bool *ret_exiting)
-{
-    struct jr_proc proc;
-    bool seen = jr_proc_of(&proc, rank->pid) && proc.parent == getpid();
-    *ret_exiting = seen && jr_proc_is_exiting(&proc) && (proc.state != 'Z' || proc.threads <= 1);
-    return seen;
-}
-
 static void note_exiting_ranks(struct jr_runner *runner)
 {
     jr_first_failure_hear_lines(runner);
@@ -102,7 +91,12 @@ static void note_exiting_ranks(struct jr_runner *runner)
         struct jr_rank_outcome *outcome = rank->outcome;
         if (rank->pid == 0 || rank->watch.fd < 0 || outcome->exiting_ns != 0)
             continue;
-        bool exiting, seen = look_at_rank(rank, &exiting);
+        /* A /proc of another PID namespace would tell of somebody else: the parent must be us. A
+         * main thread that ended alone is a zombie, too, while the others live. */
+        struct jr_proc proc;
+        bool seen = jr_proc_of(&proc, rank->pid) && proc.parent == getpid();
+        bool exiting =
+            seen && jr_proc_is_exiting(&proc) && (proc.state != 'Z' || proc.threads <= 1);
         uint64_t now = jr_clock_ns();
         if (exiting)
             outcome->exiting_ns = now;
@@ -269,9 +263,7 @@ static void on_first_failure_time(void *owner)
 
 static int open_first_failure(struct jr_runner *runner)
 {
-    runner->first_failure = (struct jr_first_failure){
-        .timer = {.due = on_first_failure_time, .owner = runner, .pauses = true}};
-    jr_loop_timer(&runner->loop, &runner->first_failure.timer);
+    jr_runner_timer(runner, &runner->first_failure.timer, on_first_failure_time, true);
     return jr_loop_open(&runner->first_failure.lines);
 }
 

@@ -49,9 +49,7 @@ static void on_stall_time(void *owner)
 
 static int open_fork_stall(struct jr_runner *runner)
 {
-    runner->fork_stall =
-        (struct jr_fork_stall){.timer = {.due = on_stall_time, .owner = runner, .pauses = true}};
-    jr_loop_timer(&runner->loop, &runner->fork_stall.timer);
+    jr_runner_timer(runner, &runner->fork_stall.timer, on_stall_time, true);
     return 0;
 }
 
@@ -60,7 +58,7 @@ void jr_fork_stall_warn(struct jr_runner *runner, const char *threads)
     struct jr_fork_stall *stall = &runner->fork_stall;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     (void)snprintf(stall->threads, sizeof stall->threads, "%s", threads);
-    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_HELPER_THREADS});
+    JR_TELL(runner, .name = JR_EVENT_HELPER_THREADS);
     jr_buf_printf(&text,
                   "jobrun: warning: the imports of the helper left %s; ranks "
                   "are forked without them, and a rank that waits for them "

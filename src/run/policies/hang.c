@@ -96,8 +96,7 @@ static void write_evidence(const struct jr_hang_rank *hung, const struct jr_proc
     if (text.failed || folder < 0 ||
         jr_io_replace(folder, "hang.json", text.data, text.len,
                       hung->runner->options->dir->file_mode, &err) != 0)
-        jr_events_add(&hung->runner->events, &(struct jr_event){.name = JR_EVENT_EVIDENCE_FAILED,
-                                                                .rank = rank->plan->rank});
+        JR_TELL(hung->runner, .name = JR_EVENT_EVIDENCE_FAILED, .rank = rank->plan->rank);
 }
 
 /* Both looks, by what is done with each rank that lives. */
@@ -169,10 +168,8 @@ static void start_command(struct jr_hang_rank *hung)
     child.streams[0].path = child.streams[1].path = log;
     child.streams[0].shared = child.streams[1].shared = true;
     if (child.argv == NULL || jr_start_program(&runner->starter, &child, &started) != 0) {
-        jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_EVIDENCE_FAILED,
-                                                          .says = JR_SAYS(ERRNO),
-                                                          .rank = rank->rank,
-                                                          .error = errno});
+        JR_TELL(runner, .name = JR_EVENT_EVIDENCE_FAILED, .says = JR_SAYS(ERRNO),
+                .rank = rank->rank, .error = errno);
         return;
     }
     hung->pid = started.pid;
@@ -187,10 +184,10 @@ static bool dumps_core(int sig)
 {
     static const int dumping[] = {SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
                                   SIGFPE,  SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS};
-    for (size_t i = 0; i < sizeof dumping / sizeof dumping[0]; i++)
-        if (dumping[i] == sig)
-            return true;
-    return false;
+    size_t i = 0, count = sizeof dumping / sizeof dumping[0];
+    while (i < count && dumping[i] != sig)
+        i++;
+    return i < count;
 }
 
 /* What the rank is to be sent; 0: nothing. */
@@ -242,8 +239,7 @@ static void start_more_commands(struct jr_runner *runner)
     if (hang->running > 0)
         return;
     uint32_t asked = signal_hung_ranks(runner);
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_EVIDENCE, .signalled = asked});
+    JR_TELL(runner, .name = JR_EVENT_EVIDENCE, .signalled = asked);
     if (asked == 0)
         jr_stop_begin(runner);
 }
@@ -264,9 +260,7 @@ static void on_hang_time(void *owner)
 
 static int open_hang(struct jr_runner *runner)
 {
-    runner->hang =
-        (struct jr_hang){.timer = {.due = on_hang_time, .owner = runner, .pauses = true}};
-    jr_loop_timer(&runner->loop, &runner->hang.timer);
+    jr_runner_timer(runner, &runner->hang.timer, on_hang_time, true);
     return 0;
 }
 

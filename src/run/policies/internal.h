@@ -72,8 +72,8 @@ struct jr_commands {
  * without a link nothing is done. */
 int jr_commands_keep(struct jr_runner *runner);
 
-/* Tell the other nodes; without a link nothing is done. */
-void jr_commands_report(struct jr_runner *runner, const struct jr_report *report);
+/* Tell the other nodes; without a link nothing is done. `for_ns` is that of QUIET, else 0. */
+void jr_commands_report(struct jr_runner *runner, enum jr_report_name name, uint64_t for_ns);
 
 /* The descriptor of the exchange, which is the caller's from now on; -1: there is no link. */
 int jr_commands_take_exchange(struct jr_runner *runner);

@@ -123,11 +123,11 @@ static void on_mpi_initialized(void *owner, uint32_t i)
     struct jr_runner *runner = owner;
     runner->ranks[i].outcome->mpi = JR_MPI_PART_INITIALIZED;
     if (runner->mpi_world.initialized++ == 0) {
-        jr_commands_report(runner, &(struct jr_report){.name = JR_REPORT_INITIALIZED});
+        jr_commands_report(runner, JR_REPORT_INITIALIZED, 0);
         fail_absent_ranks(runner);
     }
     if (runner->mpi_world.initialized == runner->plan->count)
-        jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_MPI_INITIALIZED});
+        JR_TELL(runner, .name = JR_EVENT_MPI_INITIALIZED);
 }
 
 static void on_mpi_finalized(void *owner, uint32_t i)
@@ -157,10 +157,8 @@ static void on_mpi_aborted(void *owner, uint32_t i, int code)
     bool internal = jr_pmi_is_internal(code);
     outcome->mpi = internal ? JR_MPI_PART_FAILED : JR_MPI_PART_ABORTED;
     outcome->mpi_code = code;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = internal ? JR_EVENT_MPI_FAILED : JR_EVENT_MPI_ABORT,
-                                     .rank = rank->plan->rank,
-                                     .exit_code = exit_code});
+    JR_TELL(runner, .name = internal ? JR_EVENT_MPI_FAILED : JR_EVENT_MPI_ABORT,
+            .rank = rank->plan->rank, .exit_code = exit_code);
     fail_mpi_rank(rank, exit_code);
 }
 
@@ -172,8 +170,7 @@ static void on_mpi_broken(void *owner, uint32_t i, const char *why)
     (void)snprintf(text, sizeof text, "broke the protocol of MPI's process manager: %s", why);
     warn_of_mpi(rank, text);
     rank->outcome->mpi = JR_MPI_PART_BROKEN;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_MPI_BROKEN, .rank = rank->plan->rank});
+    JR_TELL(runner, .name = JR_EVENT_MPI_BROKEN, .rank = rank->plan->rank);
     fail_mpi_rank(rank, 1);
 }
 
@@ -195,8 +192,7 @@ static void on_mpi_spawned(void *owner, uint32_t i)
                           "jobrun does not start: begin with as many ranks as the "
                           "program will need, or start it with mpiexec");
     rank->outcome->mpi_spawned = true;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_MPI_SPAWN_REFUSED, .rank = rank->plan->rank});
+    JR_TELL(runner, .name = JR_EVENT_MPI_SPAWN_REFUSED, .rank = rank->plan->rank);
 }
 
 /* The name of the world to its process managers, unlike that of any other run, and the same on all

@@ -236,19 +236,6 @@ void jr_pin_returned(struct jr_rank_run *rank, const char *identity)
     pin_file(rank); /* what it holds now */
 }
 
-/* How many bytes the rank, and what it started, has put into its stream. */
-static uint64_t count_bytes(const struct jr_rank_run *rank, int stream)
-{
-    const struct jr_runner *runner = rank->runner;
-    const char *path = stream == 0 ? rank->plan->out_path : rank->plan->err_path;
-    struct stat st = {0};
-    if (jr_start_route(rank->plan, stream, runner->options) == JR_ROUTE_PIPE)
-        return jr_tee_bytes(&runner->tee, (uint32_t)(rank - runner->ranks), stream);
-    if (path != NULL)
-        (void)fstatat(JR_SLOT_DIR, path, &st, AT_SYMLINK_NOFOLLOW);
-    return (uint64_t)st.st_size;
-}
-
 /* What must be there of the rank itself; and once no rank is left, what any of them may have
  * made. */
 static void pin_artifacts(struct jr_rank_run *rank)
@@ -278,18 +265,24 @@ uint64_t jr_pin_log(int fd, uint64_t end)
     return digest_of_bytes(bytes, len);
 }
 
-/* What is in its pipe comes into the file first. Of a log that log_limit cuts, places move: its
- * bytes are not noted. */
+/* How many bytes the rank, and what it started, has put into its stream, and the last of them. What
+ * is in its pipe comes into the file first. Of a log that log_limit cuts, places move: its bytes
+ * are not noted. */
 static void pin_stream(struct jr_rank_run *rank, int stream)
 {
     struct jr_runner *runner = rank->runner;
     struct jr_rank_outcome *outcome = rank->outcome;
     const char *path = stream == 0 ? rank->plan->out_path : rank->plan->err_path;
-    outcome->captured = count_bytes(rank, stream);
+    uint32_t i = (uint32_t)(rank - runner->ranks);
+    bool piped = jr_start_route(rank->plan, stream, runner->options) == JR_ROUTE_PIPE;
+    struct stat st = {0};
+    if (!piped && path != NULL)
+        (void)fstatat(JR_SLOT_DIR, path, &st, AT_SYMLINK_NOFOLLOW);
+    outcome->captured = piped ? jr_tee_bytes(&runner->tee, i, stream) : (uint64_t)st.st_size;
     if (path == NULL || rank->plan->limited)
         return;
-    if (jr_start_route(rank->plan, stream, runner->options) == JR_ROUTE_PIPE)
-        jr_tee_pull(&runner->tee, (uint32_t)(rank - runner->ranks), stream);
+    if (piped)
+        jr_tee_pull(&runner->tee, i, stream);
     JR_CLOSE int fd = openat(JR_SLOT_DIR, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0)
         outcome->result.digest = jr_pin_log(fd, outcome->captured);

@@ -49,8 +49,7 @@ void jr_preemption_begin(struct jr_runner *runner, uint64_t left_ms)
     if (runner->outcome->preempted || jr_stop_has_begun(runner))
         return;
     runner->outcome->preempted = true;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_PREEMPTED, .running = runner->running});
+    JR_TELL(runner, .name = JR_EVENT_PREEMPTED, .running = runner->running);
     if (policy->deadline.before_ms == 0) {
         jr_stop_begin(runner);
         return;
@@ -141,7 +140,7 @@ void jr_preemption_ask(struct jr_runner *runner)
     preemption->open = true;
     preemption->patience.at = jr_clock_ns() + PATIENCE_MS * MS;
     if (runner->options->link != NULL) {
-        jr_commands_report(runner, &(struct jr_report){JR_REPORT_TERMINATED, 0});
+        jr_commands_report(runner, JR_REPORT_TERMINATED, 0);
         return;
     }
     preemption->tries = 0;
@@ -208,18 +207,13 @@ static int open_preemption(struct jr_runner *runner)
 {
     const struct jr_plan *plan = runner->plan;
     struct jr_preemption *preemption = &runner->preemption;
-    *preemption = (struct jr_preemption){
-        .injected = {.due = on_injected_preemption, .owner = runner, .pauses = true},
-        .limit = {.due = on_preemption_limit, .owner = runner},
-        .patience = {.due = on_impatience, .owner = runner},
-        .answer = {.fd = -1},
-    };
+    preemption->answer.fd = -1;
+    jr_runner_timer(runner, &preemption->injected, on_injected_preemption, true);
+    jr_runner_timer(runner, &preemption->limit, on_preemption_limit, false);
+    jr_runner_timer(runner, &preemption->patience, on_impatience, false);
     for (uint32_t k = 0; k < plan->injections_count; k++)
         if (plan->injections[k].what == JR_INJECT_PREEMPT)
             preemption->injected.at = jr_clock_ns() + plan->injections[k].after_ms * MS;
-    jr_loop_timer(&runner->loop, &preemption->injected);
-    jr_loop_timer(&runner->loop, &preemption->limit);
-    jr_loop_timer(&runner->loop, &preemption->patience);
     return 0;
 }
 

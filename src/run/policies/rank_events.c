@@ -9,9 +9,8 @@
 
 static void record_rank_start(struct jr_rank_run *rank)
 {
-    jr_events_add(&rank->runner->events, &(struct jr_event){.name = JR_EVENT_RANK_STARTED,
-                                                            .rank = rank->plan->rank,
-                                                            .pid = rank->outcome->pid});
+    JR_TELL(rank->runner, .name = JR_EVENT_RANK_STARTED, .rank = rank->plan->rank,
+            .pid = rank->outcome->pid);
 }
 
 static void record_rank_end(struct jr_rank_run *rank)
@@ -19,19 +18,13 @@ static void record_rank_end(struct jr_rank_run *rank)
     const struct jr_rank_outcome *outcome = rank->outcome;
     bool exited = outcome->end == JR_END_EXITED;
     if (rank->pid == 0) {
-        jr_events_add(&rank->runner->events, &(struct jr_event){.name = JR_EVENT_START_FAILED,
-                                                                .rank = rank->plan->rank,
-                                                                .stage = outcome->stage,
-                                                                .error = outcome->start_errno});
+        JR_TELL(rank->runner, .name = JR_EVENT_START_FAILED, .rank = rank->plan->rank,
+                .stage = outcome->stage, .error = outcome->start_errno);
         return;
     }
-    jr_events_add(&rank->runner->events, &(struct jr_event){
-                                             .name = JR_EVENT_RANK_ENDED,
-                                             .rank = rank->plan->rank,
-                                             .pid = outcome->pid,
-                                             .exit_code = exited ? outcome->exit_code : -1,
-                                             .signal = outcome->signal,
-                                         });
+    JR_TELL(rank->runner, .name = JR_EVENT_RANK_ENDED, .rank = rank->plan->rank,
+            .pid = outcome->pid, .exit_code = exited ? outcome->exit_code : -1,
+            .signal = outcome->signal);
 }
 
 const struct jr_runner_policy jr_rank_events_policy = {

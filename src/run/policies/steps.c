@@ -99,13 +99,6 @@ static bool is_begun_anew(const struct jr_step_file *file, int fd, const struct 
            memcmp(tail, file->tail + TAIL - len, len) != 0;
 }
 
-static void keep_tail(struct jr_step_file *file, const char *bytes, size_t len)
-{
-    size_t kept = len < TAIL ? len : TAIL;
-    memmove(file->tail, file->tail + kept, TAIL - kept);
-    memcpy(file->tail + TAIL - kept, bytes + len - kept, kept);
-}
-
 /* What was added since the last time, as far as it is there now. */
 static void read_step_file(struct jr_runner *runner, uint32_t i)
 {
@@ -123,8 +116,10 @@ static void read_step_file(struct jr_runner *runner, uint32_t i)
         ssize_t len = pread(fd, steps->bytes, READ_SIZE, (off_t)file->read);
         if (len <= 0)
             return;
+        size_t kept = (size_t)len < TAIL ? (size_t)len : TAIL;
         file->read += (uint64_t)len;
-        keep_tail(file, steps->bytes, (size_t)len);
+        memmove(file->tail, file->tail + kept, TAIL - kept);
+        memcpy(file->tail + TAIL - kept, steps->bytes + (size_t)len - kept, kept);
         jr_step_lines_add(&steps->lines, &file->text, steps->bytes, (size_t)len);
     }
 }
@@ -136,41 +131,25 @@ static void read_all_step_files(struct jr_runner *runner)
             read_step_file(runner, i);
 }
 
-/* The name of a file that changed: "3.jsonl". */
-static void note_step_file(struct jr_runner *runner, const char *name)
-{
-    const struct jr_plan *plan = runner->plan;
-    uint64_t rank = 0;
-    const char *at = name;
-    if (jr_num_digits(&at, &rank) && strcmp(at, ".jsonl") == 0 && rank >= plan->first &&
-        rank - plan->first < plan->count)
-        read_step_file(runner, (uint32_t)(rank - plan->first));
-}
-
 static void on_step_files(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_runner *runner = owner;
+    const struct jr_plan *plan = runner->plan;
     _Alignas(struct inotify_event) char bytes[8192];
     ssize_t len = read(runner->steps.folder.fd, bytes, sizeof bytes);
     for (ssize_t at = 0; at < len;) {
         const struct inotify_event *event =
             (const struct inotify_event *)(const void *)(bytes + at);
+        const char *name = event->len > 0 ? event->name : "";
+        uint64_t rank = 0; /* of "3.jsonl" */
         if ((event->mask & IN_Q_OVERFLOW) != 0)
             read_all_step_files(runner);
-        else if (event->len > 0)
-            note_step_file(runner, event->name);
+        else if (jr_num_digits(&name, &rank) && strcmp(name, ".jsonl") == 0 &&
+                 rank >= plan->first && rank - plan->first < plan->count)
+            read_step_file(runner, (uint32_t)(rank - plan->first));
         at += (ssize_t)(sizeof *event + event->len);
     }
-}
-
-/* The folder that was made with that of the first rank. */
-static void open_step_folder(struct jr_runner *runner)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "attempt_%u/" JR_PLAN_STEPS, runner->plan->attempt);
-    runner->steps.folder_fd =
-        jr_open_beneath(JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
 static void watch_step_folder(void *owner)
@@ -243,15 +222,6 @@ static void relay_steps(struct jr_runner *runner)
     steps->tracker.flushed_ns = jr_clock_ns();
 }
 
-static void relay_warnings(struct jr_runner *runner)
-{
-    const struct jr_progress *progress = runner->steps.tracker.progress;
-    JR_BUF_CLEANUP struct jr_buf lines = JR_BUF_INIT;
-    for (uint32_t i = 0; i < progress->warnings_count; i++)
-        jr_step_message_put_warning(&lines, &progress->warnings[i]);
-    jr_events_add_line(&runner->events, &lines);
-}
-
 static void flush_steps(void *owner)
 {
     struct jr_runner *runner = owner;
@@ -277,31 +247,16 @@ static void on_step_told(void *owner)
 static void on_step_warning(void *owner, const struct jr_step_warning *warning)
 {
     struct jr_runner *runner = owner;
-    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_PROGRESS_WARNING,
-                                                      .rank = warning->rank,
-                                                      .problem = warning->problem});
+    JR_TELL(runner, .name = JR_EVENT_PROGRESS_WARNING, .rank = warning->rank,
+            .problem = warning->problem);
 }
 
 /* The policy. */
 
-static int open_step_lines(struct jr_runner *runner)
-{
-    struct jr_step_watch *steps = &runner->steps;
-    const struct jr_progress_source *from = &runner->plan->policy->progress;
-    if (jr_step_lines_open(&steps->lines, &steps->tracker, NULL) != 0)
-        return -1;
-    if (from->pattern == NULL)
-        return 0;
-    if (jr_step_lines_open(&steps->streams, &steps->tracker, from->pattern) != 0)
-        return -1;
-    runner->tee.steps = &steps->streams;
-    runner->tee.steps_number = from->from == JR_PROGRESS_STDERR;
-    return 0;
-}
-
 static int open_steps(struct jr_runner *runner)
 {
     struct jr_step_watch *steps = &runner->steps;
+    const struct jr_progress_source *from = &runner->plan->policy->progress;
     bool alone = runner->options->link == NULL;
     uint32_t count = runner->plan->count;
     *steps = (struct jr_step_watch){
@@ -329,26 +284,33 @@ static int open_steps(struct jr_runner *runner)
     if (alone && runner->plan->policy->timeouts.first_step_ms != 0 &&
         steps->tracker.watched_count > 0)
         steps->limit.at = jr_clock_ns() + runner->plan->policy->timeouts.first_step_ms * MS;
-    return open_step_lines(runner);
-}
-
-/* Whether the spec says that there are steps to look for. */
-static bool expects_step_files(const struct jr_policy *policy)
-{
-    return policy->progress.from == JR_PROGRESS_FILE || policy->timeouts.first_step_ms != 0 ||
-           policy->timeouts.progress_ms != 0;
+    if (jr_step_lines_open(&steps->lines, &steps->tracker, NULL) != 0)
+        return -1;
+    if (from->pattern == NULL)
+        return 0;
+    if (jr_step_lines_open(&steps->streams, &steps->tracker, from->pattern) != 0)
+        return -1;
+    runner->tee.steps = &steps->streams;
+    runner->tee.steps_number = from->from == JR_PROGRESS_STDERR;
+    return 0;
 }
 
 static void watch_first_rank(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
     struct jr_step_watch *steps = &runner->steps;
+    const struct jr_policy *policy = runner->plan->policy;
+    char path[64];
     if (steps->folder_fd >= 0 || steps->tracker.watched_count == 0 || rank->plan->dir == NULL)
         return;
-    open_step_folder(runner);
+    /* It was made with the folder of the first rank. */
+    (void)snprintf(path, sizeof path, "attempt_%u/" JR_PLAN_STEPS, runner->plan->attempt);
+    steps->folder_fd = jr_open_beneath(JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (steps->folder_fd < 0)
         return;
-    if (expects_step_files(runner->plan->policy))
+    /* Whether the spec says that there are steps to look for. */
+    if (policy->progress.from == JR_PROGRESS_FILE || policy->timeouts.first_step_ms != 0 ||
+        policy->timeouts.progress_ms != 0)
         watch_step_folder(runner);
     else
         steps->watch.at = jr_clock_ns() + LATER_NS;
@@ -390,10 +352,14 @@ static void close_steps(struct jr_runner *runner)
 void jr_steps_finish(struct jr_runner *runner)
 {
     struct jr_step_watch *steps = &runner->steps;
+    const struct jr_progress *progress = steps->tracker.progress;
+    JR_BUF_CLEANUP struct jr_buf lines = JR_BUF_INIT;
     steps->flush.at = 0;
     if (steps->tracker.relays) {
         relay_steps(runner);
-        relay_warnings(runner);
+        for (uint32_t i = 0; i < progress->warnings_count; i++)
+            jr_step_message_put_warning(&lines, &progress->warnings[i]);
+        jr_events_add_line(&runner->events, &lines);
     }
     jr_step_tracker_close(&steps->tracker, jr_clock_ns());
     jr_step_lines_close(&steps->lines);

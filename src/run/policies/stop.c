@@ -38,7 +38,7 @@ void jr_stop_timed_out(struct jr_runner *runner, enum jr_timeout by)
 {
     if (runner->outcome->timed_out_by == JR_TIMEOUT_NONE)
         runner->outcome->timed_out_by = by;
-    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_TIMEOUT, .timeout = by});
+    JR_TELL(runner, .name = JR_EVENT_TIMEOUT, .timeout = by);
 }
 
 static void on_start_timeout(void *owner)
@@ -66,8 +66,7 @@ static void on_run_timeout(void *owner)
 
 static void on_grace(void *owner)
 {
-    struct jr_runner *runner = owner;
-    jr_stop_force(runner);
+    jr_stop_force(owner);
 }
 
 static void on_kill_wait(void *owner)
@@ -79,21 +78,15 @@ static void on_kill_wait(void *owner)
 static int open_stop(struct jr_runner *runner)
 {
     struct jr_stop *stop = &runner->stop;
-    *stop = (struct jr_stop){
-        .start = {.due = on_start_timeout, .owner = runner, .pauses = true},
-        .run = {.due = on_run_timeout, .owner = runner, .pauses = true},
-        .grace = {.due = on_grace, .owner = runner},
-        .kill = {.due = on_kill_wait, .owner = runner},
-    };
+    jr_runner_timer(runner, &stop->start, on_start_timeout, true);
+    jr_runner_timer(runner, &stop->run, on_run_timeout, true);
+    jr_runner_timer(runner, &stop->grace, on_grace, false);
+    jr_runner_timer(runner, &stop->kill, on_kill_wait, false);
     const struct jr_timeouts *timeouts = &runner->plan->policy->timeouts;
     if (timeouts->start_ms > 0)
         stop->start.at = jr_clock_ns() + timeouts->start_ms * MS;
     if (timeouts->run_ms > 0)
         stop->run.at = jr_clock_ns() + timeouts->run_ms * MS;
-    jr_loop_timer(&runner->loop, &stop->start);
-    jr_loop_timer(&runner->loop, &stop->run);
-    jr_loop_timer(&runner->loop, &stop->grace);
-    jr_loop_timer(&runner->loop, &stop->kill);
     return 0;
 }
 
@@ -171,9 +164,7 @@ void jr_stop_begin(struct jr_runner *runner)
     stop->grace.at = jr_clock_ns() + runner->plan->policy->timeouts.stop_grace_ms * MS;
     if (runner->running == 0)
         return;
-    jr_events_add(
-        &runner->events,
-        &(struct jr_event){.name = JR_EVENT_STOP, .signal = SIGTERM, .running = runner->running});
+    JR_TELL(runner, .name = JR_EVENT_STOP, .signal = SIGTERM, .running = runner->running);
     jr_first_failure_note_exiting(runner);
     jr_runner_handle_all(runner, JR_RANK_ON_STOP, SIGTERM);
     if (runner->options->shields)
@@ -191,8 +182,7 @@ void jr_stop_force(struct jr_runner *runner)
     stop->kill.at = jr_clock_ns() + JR_KILL_WAIT_NS;
     if (runner->running == 0)
         return;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_KILL, .running = runner->running});
+    JR_TELL(runner, .name = JR_EVENT_KILL, .running = runner->running);
     jr_runner_handle_all(runner, JR_RANK_ON_KILL, SIGKILL);
 }
 
@@ -221,7 +211,7 @@ void jr_stop_signal(struct jr_runner *runner, int sig, uint64_t since_ns)
     if (before != 0 && now - before < SAME_SIGNAL_NS)
         return;
     stop->signalled_ns = now;
-    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_SIGNAL, .signal = sig});
+    JR_TELL(runner, .name = JR_EVENT_SIGNAL, .signal = sig);
     if (before != 0) {
         jr_stop_force(runner);
         return;

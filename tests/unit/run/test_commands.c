@@ -70,7 +70,7 @@ static void without_other_nodes_nothing_is_kept(void)
     CU_ASSERT_EQUAL(fake.runner.commands.reports_fd, -1);
     CU_ASSERT_EQUAL(fake.runner.events.fd, events);
     fake_runner_open(&jr_commands_policy);
-    jr_commands_report(&fake.runner, &(struct jr_report){JR_REPORT_SILENT, 0});
+    jr_commands_report(&fake.runner, JR_REPORT_SILENT, 0);
     CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.loop, true), 0);
     fake_runner_end();
 }
@@ -128,7 +128,7 @@ static void reports_go_out(void)
 {
     struct jr_report report = {0};
     start();
-    jr_commands_report(&fake.runner, &(struct jr_report){JR_REPORT_QUIET, 81000});
+    jr_commands_report(&fake.runner, JR_REPORT_QUIET, 81000);
     CU_ASSERT_EQUAL(read(pipes[1][0], &report, sizeof report), (ssize_t)sizeof report);
     CU_ASSERT_EQUAL(report.name, JR_REPORT_QUIET);
     CU_ASSERT_EQUAL(report.for_ns, 81000);
