@@ -172,19 +172,15 @@ static bool is_lost_peer_message(const char *message)
 }
 
 /* Lines of a traceback that are indented tell of code, which may hold any of the texts. */
-static bool is_lost_peer_line(struct piece line)
-{
-    bool code = piece_begins(line, " ") && !piece_begins(line, "  what()");
-    return !code &&
-           (is_headline_of_kind(line) || piece_has_any(line, texts, sizeof texts / sizeof *texts));
-}
-
 static bool has_lost_peer_line(struct piece rest)
 {
     struct piece line;
-    while (next_line(&rest, &line))
-        if (is_lost_peer_line(line))
+    while (next_line(&rest, &line)) {
+        bool code = piece_begins(line, " ") && !piece_begins(line, "  what()");
+        if (!code &&
+            (is_headline_of_kind(line) || piece_has_any(line, texts, sizeof texts / sizeof *texts)))
             return true;
+    }
     return false;
 }
 
@@ -244,21 +240,6 @@ struct jr_failure_words jr_failure_words_of_error(const json_t *error)
     return ret;
 }
 
-/* Whether Python links the traceback that follows to the one before. */
-static bool is_traceback_link(struct piece line)
-{
-    return piece_begins(line, "The above exception was the direct cause") ||
-           piece_begins(line, "During handling of the above exception");
-}
-
-/* Whether a line may follow the message of the failure itself: the frames that C++ prints, a log
- * line on the way out, or an empty one. */
-static bool may_follow_failure(struct piece line)
-{
-    return line.len == 0 || piece_begins(line, " ") || piece_begins(line, "frame #") ||
-           piece_begins(line, "[");
-}
-
 enum { MORE_LINES = 12 }; /* that a message may have */
 
 /* Where the last uncaught exception begins, with those that it was raised from; NULL if there is
@@ -276,27 +257,26 @@ static const char *find_exception(struct piece rest)
             linked = false;
             after = 0;
         }
-        linked = line.len == 0 ? linked : is_traceback_link(line);
-        after += !may_follow_failure(line);
+        /* Python links the traceback that follows to the one before. */
+        if (line.len > 0)
+            linked = piece_begins(line, "The above exception was the direct cause") ||
+                     piece_begins(line, "During handling of the above exception");
+        /* What may follow the message of the failure itself: the frames that C++ prints, a log line
+         * on the way out, or an empty one. */
+        after += line.len > 0 && !piece_begins(line, " ") && !piece_begins(line, "frame #") &&
+                 !piece_begins(line, "[");
     }
     return after > MORE_LINES ? NULL : begin;
 }
 
-/* The last line that is not empty. */
-static struct piece find_last_line(struct piece rest)
-{
-    struct piece line, last = {0};
-    while (next_line(&rest, &line))
-        if (line.len > 0)
-            last = line;
-    return last;
-}
-
 struct jr_failure_words jr_failure_words_of_output(const char *text, size_t len)
 {
-    struct piece all = {text, len};
+    struct piece all = {text, len}, line, last = {0};
     const char *begin = find_exception(all);
-    struct jr_failure_words ret = {.hash = hash_line(find_last_line(all))};
+    while (next_line(&all, &line))
+        if (line.len > 0)
+            last = line;
+    struct jr_failure_words ret = {.hash = hash_line(last)};
     if (begin != NULL)
         ret.lost_peer = has_lost_peer_line((struct piece){begin, len - (size_t)(begin - text)});
     return ret;

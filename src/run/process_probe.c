@@ -66,12 +66,6 @@ static const char *name_call(struct jr_arena *arena, const char *text)
     return jr_arena_printf(arena, "system call %" PRId64, number);
 }
 
-static const char *read_wchan(struct jr_arena *arena, const char *folder)
-{
-    const char *text = read_fact(arena, folder, "wchan");
-    return text == NULL || strcmp(text, "0") == 0 ? NULL : text;
-}
-
 static bool read_thread(struct jr_process_probe_thread *ret, struct jr_arena *arena,
                         const char *folder)
 {
@@ -84,7 +78,9 @@ static bool read_thread(struct jr_process_probe_thread *ret, struct jr_arena *ar
     const char *exact = read_fact(arena, folder, "schedstat");
     if (exact != NULL)
         (void)sscanf(exact, "%" SCNu64, &thread.cpu_ns);
-    thread.wchan = read_wchan(arena, folder);
+    thread.wchan = read_fact(arena, folder, "wchan");
+    if (thread.wchan != NULL && strcmp(thread.wchan, "0") == 0)
+        thread.wchan = NULL;
     thread.call = name_call(arena, read_fact(arena, folder, "syscall"));
     thread.stack = read_fact(arena, folder, "stack");
     *ret = thread;
@@ -139,20 +135,15 @@ void jr_process_probe_release(struct jr_process_probe *probe)
     *probe = (struct jr_process_probe){0};
 }
 
-/* What the thread had used at the earlier look. */
-static uint64_t earlier_cpu_ns(const struct jr_process_probe *before, pid_t tid)
-{
-    for (size_t i = 0; before != NULL && i < before->count; i++)
-        for (size_t j = 0; j < before->items[i].count; j++)
-            if (before->items[i].threads[j].stat.pid == tid)
-                return before->items[i].threads[j].cpu_ns;
-    return 0;
-}
-
+/* Since the earlier look, if it was there then. */
 static uint64_t thread_used(const struct jr_process_probe_thread *thread,
                             const struct jr_process_probe *before)
 {
-    uint64_t had = earlier_cpu_ns(before, thread->stat.pid);
+    uint64_t had = 0;
+    for (size_t i = 0; before != NULL && i < before->count; i++)
+        for (size_t j = 0; j < before->items[i].count; j++)
+            if (before->items[i].threads[j].stat.pid == thread->stat.pid)
+                had = before->items[i].threads[j].cpu_ns;
     return thread->cpu_ns > had ? thread->cpu_ns - had : 0;
 }
 
@@ -164,13 +155,6 @@ uint64_t jr_process_probe_used(const struct jr_process_probe *probe,
         for (size_t j = 0; j < probe->items[i].count; j++)
             used += thread_used(&probe->items[i].threads[j], before);
     return used;
-}
-
-/* To the microsecond. */
-static double probe_seconds(uint64_t ns)
-{
-    uint64_t microseconds = ns / 1000;
-    return (double)microseconds / 1e6;
 }
 
 static json_t *lines_json(const char *text)
@@ -194,7 +178,8 @@ static json_t *thread_json(const struct jr_process_probe_thread *thread,
     jr_json_set_str(object, "state", state);
     jr_json_set_str(object, "wchan", thread->wchan);
     jr_json_set_str(object, "syscall", thread->call);
-    jr_json_set_real(object, "cpu_seconds", probe_seconds(thread_used(thread, before)));
+    uint64_t microseconds = thread_used(thread, before) / 1000;
+    jr_json_set_real(object, "cpu_seconds", (double)microseconds / 1e6);
     jr_json_set(object, "stack", lines_json(thread->stack));
     return object;
 }

@@ -27,34 +27,14 @@
 
 #define AFTERWARDS "\nset -- \"$?\"\n[ \"$1\" = 0 ] || exit \"$1\"\nexec /usr/bin/env -0 >&3"
 
-static void judge_setup_end(struct jr_runner *runner)
-{
-    struct jr_setup *setup = &runner->setup;
-    const struct jr_rank_outcome *outcome = &setup->outcome;
-    struct jr_error err = {0};
-    char name[JR_SIGNAL_NAME];
-    if (jr_stop_has_begun(runner))
-        return;
-    if (outcome->end == JR_END_SIGNALED) {
-        jr_signal_name(name, outcome->signal);
-        (void)snprintf(err.text, sizeof err.text, "it was killed by %s", name);
-    } else if (outcome->exit_code != 0) {
-        (void)snprintf(err.text, sizeof err.text, "it exited with code %d", outcome->exit_code);
-    } else if (jr_exported_read(&runner->starter.exported, setup->exported, &runner->plan->setup,
-                                &err) == 0) {
-        setup->done = true;
-        jr_launch_begin(runner);
-        return;
-    }
-    jr_launch_fail(runner, JR_STAGE_SETUP, 0, err.text);
-}
-
 static void on_setup_end(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_runner *runner = owner;
     struct jr_setup *setup = &runner->setup;
     const struct jr_rank_outcome *outcome = &setup->outcome;
+    struct jr_error err = {0};
+    char name[JR_SIGNAL_NAME];
     if (!jr_rank_reap(&setup->run))
         return;
     jr_loop_close(&setup->run.watch);
@@ -62,9 +42,22 @@ static void on_setup_end(void *owner, uint32_t events)
     jr_rank_handle(&setup->run, JR_RANK_ON_EXIT, 0);
     JR_TELL(runner, .name = JR_EVENT_SETUP_ENDED,
             .exit_code = outcome->signal == 0 ? outcome->exit_code : -1, .signal = outcome->signal);
-    judge_setup_end(runner);
-    (void)close(setup->exported);
+    JR_CLOSE int exported = setup->exported;
     setup->exported = -1;
+    if (jr_stop_has_begun(runner))
+        return;
+    if (outcome->end == JR_END_SIGNALED) {
+        jr_signal_name(name, outcome->signal);
+        (void)snprintf(err.text, sizeof err.text, "it was killed by %s", name);
+    } else if (outcome->exit_code != 0) {
+        (void)snprintf(err.text, sizeof err.text, "it exited with code %d", outcome->exit_code);
+    } else if (jr_exported_read(&runner->starter.exported, exported, &runner->plan->setup, &err) ==
+               0) {
+        setup->done = true;
+        jr_launch_begin(runner);
+        return;
+    }
+    jr_launch_fail(runner, JR_STAGE_SETUP, 0, err.text);
 }
 
 /* Its streams, and the file as descriptor 3. */

@@ -57,33 +57,26 @@ static void on_deadline(void *owner)
     jr_deadline_begin(owner);
 }
 
-/* When it comes, in milliseconds from now; false: never. */
-static bool find_deadline(const struct jr_plan *plan, uint64_t *ret_ms)
-{
-    uint64_t run_ms = plan->policy->timeouts.run_ms;
-    uint64_t before_ms = plan->policy->deadline.before_ms;
-    if (before_ms == 0)
-        return false;
-    bool found = run_ms > 0;
-    *ret_ms = run_ms > before_ms ? run_ms - before_ms : 0;
-    for (uint32_t k = 0; k < plan->injections_count; k++)
-        if (plan->injections[k].what == JR_INJECT_DEADLINE &&
-            (!found || plan->injections[k].after_ms < *ret_ms)) {
-            *ret_ms = plan->injections[k].after_ms;
-            found = true;
-        }
-    return found;
-}
-
 static int open_deadline(struct jr_runner *runner)
 {
-    uint64_t ms = 0;
-    runner->deadline =
-        (struct jr_deadline_watch){.timer = {.due = on_deadline, .owner = runner, .pauses = true}};
-    if (!find_deadline(runner->plan, &ms))
+    const struct jr_plan *plan = runner->plan;
+    uint64_t run_ms = plan->policy->timeouts.run_ms;
+    uint64_t before_ms = plan->policy->deadline.before_ms;
+    uint64_t ms = run_ms > before_ms ? run_ms - before_ms : 0; /* from now on */
+    bool comes = run_ms > 0;
+    if (before_ms == 0)
         return 0;
+    for (uint32_t k = 0; k < plan->injections_count; k++) {
+        const struct jr_injection *injection = &plan->injections[k];
+        if (injection->what != JR_INJECT_DEADLINE || (comes && injection->after_ms >= ms))
+            continue;
+        ms = injection->after_ms;
+        comes = true;
+    }
+    if (!comes)
+        return 0;
+    jr_runner_timer(runner, &runner->deadline.timer, on_deadline, true);
     runner->deadline.timer.at = jr_clock_ns() + ms * MS;
-    jr_loop_timer(&runner->loop, &runner->deadline.timer);
     return 0;
 }
 

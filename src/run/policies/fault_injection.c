@@ -23,12 +23,6 @@
 #define STILL (400 * MS) /* of a slow rank's half second */
 #define MOVES (100 * MS)
 
-static bool injection_hits_rank(const struct jr_injection *injection, uint32_t rank)
-{
-    return rank >= injection->first && rank <= injection->last &&
-           (rank - injection->first) % injection->step == 0;
-}
-
 static void send_injected_signal(const struct jr_rank_run *rank, int sig, bool group)
 {
     (void)jr_child_signal(rank->watch.fd, rank->pid, sig);
@@ -125,11 +119,12 @@ static void schedule_injections(struct jr_rank_run *rank)
     struct jr_runner *runner = rank->runner;
     const struct jr_plan *plan = runner->plan;
     size_t i = (size_t)(rank - runner->ranks);
+    uint32_t number = rank->plan->rank;
     for (uint32_t k = 0; k < plan->injections_count; k++) {
         const struct jr_injection *injection = &plan->injections[k];
         if (injection->what == JR_INJECT_NORESULT || injection->what == JR_INJECT_DEADLINE ||
-            injection->what == JR_INJECT_PREEMPT ||
-            !injection_hits_rank(injection, rank->plan->rank))
+            injection->what == JR_INJECT_PREEMPT || number < injection->first ||
+            number > injection->last || (number - injection->first) % injection->step != 0)
             continue;
         uint64_t at = rank->outcome->started_ns + injection->after_ms * MS;
         runner->fault_injection.cells[k * (size_t)plan->count + i].at = at;

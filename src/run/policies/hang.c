@@ -58,10 +58,14 @@ static bool is_hung_rank_alive(const struct jr_rank_run *rank)
 
 /* The evidence. */
 
-static json_t *make_evidence(const struct jr_hang_rank *hung, const struct jr_process_probe *now)
+static void write_evidence(const struct jr_hang_rank *hung, const struct jr_process_probe *now)
 {
-    const struct jr_runner *runner = hung->runner;
+    struct jr_runner *runner = hung->runner;
     const struct jr_rank_run *rank = &runner->ranks[hung->i];
+    const char *path = rank->plan->dir == NULL ? "." : rank->plan->dir;
+    JR_CLOSE int folder = jr_open_beneath(JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct jr_error err;
     uint64_t since = runner->hang.first_ns, last_ns = rank->outcome->heard_ns;
     uint64_t silent = since > last_ns ? since - last_ns : 0;
     json_t *object = json_object();
@@ -79,24 +83,13 @@ static json_t *make_evidence(const struct jr_hang_rank *hung, const struct jr_pr
     jr_json_set_real(object, "cpu_seconds",
                      (double)(jr_process_probe_used(now, &hung->first) / MS) / 1e3);
     jr_json_set(object, "processes", jr_process_probe_json(now, &hung->first));
-    return object;
-}
-
-static void write_evidence(const struct jr_hang_rank *hung, const struct jr_process_probe *now)
-{
-    const struct jr_rank_run *rank = &hung->runner->ranks[hung->i];
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct jr_error err;
-    const char *path = rank->plan->dir == NULL ? "." : rank->plan->dir;
-    JR_CLOSE int folder = jr_open_beneath(JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    json_t *object = make_evidence(hung, now);
     jr_json_print(&text, object, 2);
     jr_buf_char(&text, '\n');
     json_decref(object);
     if (text.failed || folder < 0 ||
-        jr_io_replace(folder, "hang.json", text.data, text.len,
-                      hung->runner->options->dir->file_mode, &err) != 0)
-        JR_TELL(hung->runner, .name = JR_EVENT_EVIDENCE_FAILED, .rank = rank->plan->rank);
+        jr_io_replace(folder, "hang.json", text.data, text.len, runner->options->dir->file_mode,
+                      &err) != 0)
+        JR_TELL(runner, .name = JR_EVENT_EVIDENCE_FAILED, .rank = rank->plan->rank);
 }
 
 /* Both looks, by what is done with each rank that lives. */
@@ -190,30 +183,23 @@ static bool dumps_core(int sig)
     return i < count;
 }
 
-/* What the rank is to be sent; 0: nothing. */
-static int evidence_signal(const struct jr_runner *runner, const struct jr_plan_rank *rank)
-{
-    const char *name = runner->plan->policy->on_hang.signal;
-    const char *handler = jr_env_get(rank->env, "PYTHONFAULTHANDLER");
-    if (name != NULL)
-        return jr_signals_number(name);
-    bool handled = runner->plan->form == JR_FORM_PYTHON && handler != NULL && *handler != '\0';
-    return handled ? SIGABRT : 0;
-}
-
 /* Returns how many ranks were sent one. */
 static uint32_t signal_hung_ranks(struct jr_runner *runner)
 {
-    const char *core = runner->plan->policy->limits.core;
+    const struct jr_policy *policy = runner->plan->policy;
+    const char *name = policy->on_hang.signal;
     uint32_t asked = 0;
     for (uint32_t i = 0; i < runner->next; i++) {
         struct jr_rank_run *rank = &runner->ranks[i];
-        int sig = evidence_signal(runner, rank->plan);
+        const char *handler = jr_env_get(rank->plan->env, "PYTHONFAULTHANDLER");
+        bool handled = runner->plan->form == JR_FORM_PYTHON && handler != NULL && *handler != '\0';
+        int sig = name != NULL ? jr_signals_number(name) : handled ? SIGABRT : 0;
         struct rlimit limit;
         if (sig == 0 || !is_hung_rank_alive(rank))
             continue;
         /* Its leader is not reaped: the number is its own. */
-        if (dumps_core(sig) && core == NULL && prlimit(rank->pid, RLIMIT_CORE, NULL, &limit) == 0) {
+        if (dumps_core(sig) && policy->limits.core == NULL &&
+            prlimit(rank->pid, RLIMIT_CORE, NULL, &limit) == 0) {
             limit.rlim_cur = 0;
             (void)prlimit(rank->pid, RLIMIT_CORE, &limit, NULL);
         }

@@ -58,6 +58,13 @@ struct jr_runner_policy {
 JR_POLICY_HOOKS(JR_POLICY_CALL)
 #undef JR_POLICY_CALL
 
+/* Each is in its file. */
+extern const struct jr_runner_policy jr_commands_policy, jr_deadline_policy, jr_exit_barrier_policy,
+    jr_fault_injection_policy, jr_first_exit_timeout_policy, jr_first_failure_policy,
+    jr_fork_stall_policy, jr_hang_policy, jr_lease_callers_policy, jr_mpi_world_policy,
+    jr_oom_policy, jr_output_timeout_policy, jr_pin_results_policy, jr_preemption_policy,
+    jr_progress_policy, jr_rank_events_policy, jr_steps_policy, jr_stop_policy;
+
 /* Append the array as text: a row per policy, a column per hook. */
 void jr_policies_print(struct jr_buf *out);
 
@@ -78,8 +85,6 @@ void jr_commands_report(struct jr_runner *runner, enum jr_report_name name, uint
 /* The descriptor of the exchange, which is the caller's from now on; -1: there is no link. */
 int jr_commands_take_exchange(struct jr_runner *runner);
 
-extern const struct jr_runner_policy jr_commands_policy;
-
 /* lease_callers.c: who ask for the holder of a lease of the run, or wait for its end. */
 struct jr_lease_callers {
     struct jr_watch watch; /* of the backlog; -1: there are no leases */
@@ -91,8 +96,6 @@ struct jr_lease_callers {
 /* Before descriptors move into their slots: take copies of those leases that would have to move.
  * Returns 0, or -1 with errno. */
 int jr_lease_callers_keep(struct jr_runner *runner);
-
-extern const struct jr_runner_policy jr_lease_callers_policy;
 
 /* oom.c: whether the kernel killed a rank for want of memory. */
 #define JR_OOM_NAMED 64 /* processes of the log that are remembered */
@@ -116,8 +119,6 @@ void jr_oom_open(struct jr_oom *oom, const char *root, int at_least);
  * kill that was counted explains one process. */
 bool jr_oom_explains(struct jr_oom *oom, pid_t pid);
 
-extern const struct jr_runner_policy jr_oom_policy;
-
 /* fork_stall.c: forked ranks that never reach their function. */
 struct jr_fork_stall {
     struct jr_timer timer;
@@ -130,8 +131,6 @@ void jr_fork_stall_warn(struct jr_runner *runner, const char *threads);
 /* A rank is about to call its function. */
 void jr_fork_stall_reached(struct jr_rank_run *rank);
 
-extern const struct jr_runner_policy jr_fork_stall_policy;
-
 /* fault_injection.c: what is to come for one rank by one injection. */
 struct jr_inject_cell {
     uint64_t at; /* 0: nothing */
@@ -142,8 +141,6 @@ struct jr_fault_injection {
     struct jr_timer timer;
     struct jr_inject_cell *cells; /* injections x ranks */
 };
-
-extern const struct jr_runner_policy jr_fault_injection_policy;
 
 /* exit_barrier.c: how a rank's function ended, by its control socket. */
 enum jr_function_end { JR_FUNCTION_END_NONE, JR_FUNCTION_END_RETURNED, JR_FUNCTION_END_FAILED };
@@ -159,8 +156,6 @@ int jr_exit_barrier_add(struct jr_rank_run *rank, int fd);
 
 /* Let the ranks that have returned end, without waiting for the others. */
 void jr_exit_barrier_release(struct jr_runner *runner);
-
-extern const struct jr_runner_policy jr_exit_barrier_policy;
 
 /* mpi_world.c: the stream of one rank to its process manager. */
 struct jr_mpi_stream {
@@ -213,8 +208,6 @@ void jr_mpi_world_tell_end(struct jr_rank_run *rank);
 /* A rank of some other node has called MPI_Init. */
 void jr_mpi_world_note_others(struct jr_runner *runner);
 
-extern const struct jr_runner_policy jr_mpi_world_policy;
-
 /* pin_results.c: what is to be noted, of whom. */
 struct jr_pin_results {
     struct jr_arena arena;
@@ -229,11 +222,6 @@ struct jr_pin_results {
  * device, inode, size, and times in nanoseconds. */
 void jr_pin_returned(struct jr_rank_run *rank, const char *identity);
 
-extern const struct jr_runner_policy jr_pin_results_policy;
-
-/* rank_events.c */
-extern const struct jr_runner_policy jr_rank_events_policy;
-
 /* first_exit_timeout.c: `timeouts.after_first_exit`. */
 struct jr_first_exit_timeout {
     struct jr_timer timer;
@@ -242,8 +230,6 @@ struct jr_first_exit_timeout {
 
 /* The first rank has ended well; later ones change nothing. */
 void jr_first_exit_begin(struct jr_runner *runner);
-
-extern const struct jr_runner_policy jr_first_exit_timeout_policy;
 
 /* first_failure.c: what is noted of it while it can still be told apart from what follows from it,
  * and the stop that waits for that. */
@@ -283,8 +269,6 @@ bool jr_first_failure_holds_stop(const struct jr_runner *runner);
 /* Whether the run continues, without a rank of ours, only to hold its stop. */
 bool jr_first_failure_waits(const struct jr_runner *runner);
 
-extern const struct jr_runner_policy jr_first_failure_policy;
-
 /* deadline.c: the warning before the end of the time. */
 struct jr_deadline_watch {
     struct jr_timer timer;
@@ -297,8 +281,6 @@ void jr_deadline_begin(struct jr_runner *runner);
 /* jobrun was sent a signal that it forwards. True: it is the word of the scheduler that the end is
  * near, and is not. */
 bool jr_deadline_takes(struct jr_runner *runner, int sig);
-
-extern const struct jr_runner_policy jr_deadline_policy;
 
 /* preemption.c: the scheduler takes the job's nodes away. */
 struct jr_preemption {
@@ -334,8 +316,6 @@ void jr_preemption_settle(struct jr_runner *runner, bool preempted);
 /* Whether it is not known yet. */
 bool jr_preemption_is_open(const struct jr_runner *runner);
 
-extern const struct jr_runner_policy jr_preemption_policy;
-
 /* hang.c: evidence of a hang, and then the stop. Why it is one: */
 enum jr_hang_why {
     JR_HANG_SILENCE,    /* timeouts.silence */
@@ -365,8 +345,6 @@ bool jr_hang_has_begun(const struct jr_runner *runner);
 /* The watch of the process, if it is one of the commands that gather evidence; NULL. */
 struct jr_watch *jr_hang_watch(struct jr_runner *runner, pid_t pid);
 
-extern const struct jr_runner_policy jr_hang_policy;
-
 /* output_timeout.c, `timeouts.silence`: the sizes of a rank's plain files when they were last
  * looked at. */
 struct jr_output_timeout_sizes {
@@ -382,8 +360,6 @@ struct jr_output_timeout {
 
 /* Report to the other nodes of the job for how long all ranks here have written nothing. */
 void jr_output_timeout_report(struct jr_runner *runner);
-
-extern const struct jr_runner_policy jr_output_timeout_policy;
 
 /* steps.c: the steps that ranks tell. */
 struct jr_step_watch {
@@ -401,8 +377,6 @@ struct jr_step_watch {
 
 /* All that the ranks wrote has been read: write the files for the last time. */
 void jr_steps_finish(struct jr_runner *runner);
-
-extern const struct jr_runner_policy jr_steps_policy;
 
 /* stop.c: who decides that a run is to end, and how that is done. */
 struct jr_stop {
@@ -440,13 +414,10 @@ void jr_stop_signal(struct jr_runner *runner, int sig, uint64_t since_ns);
 /* All ranks have started: `timeouts.start` counts no more. */
 void jr_stop_end_start(struct jr_runner *runner);
 
-/* Whether the run is being stopped, so that no further rank starts. */
+/* Whether the run is being stopped, so that no further rank starts; whether SIGKILL was sent;
+ * whether what is left has not died of it within JR_KILL_WAIT_NS. */
 bool jr_stop_has_begun(const struct jr_runner *runner);
-
-/* Whether SIGKILL was sent. */
 bool jr_stop_is_forced(const struct jr_runner *runner);
-
-/* Whether what is left has not died of SIGKILL within JR_KILL_WAIT_NS. */
 bool jr_stop_has_given_up(const struct jr_runner *runner);
 
 /* Once no rank runs or is to come: whether they left processes in their groups, which were told to
@@ -459,15 +430,11 @@ uint64_t jr_stop_kills_at(const struct jr_runner *runner);
 /* Whether jobrun was told to stop by a signal. */
 bool jr_stop_was_signalled(const struct jr_runner *runner);
 
-extern const struct jr_runner_policy jr_stop_policy;
-
 /* status_line.c: the live status, once a second, and when a stop begins. */
 struct jr_progress_line {
     struct jr_timer tick;
     bool open; /* there is a line; without it nothing is drawn, nor woken for */
     uint64_t started_ns;
 };
-
-extern const struct jr_runner_policy jr_progress_policy;
 
 #endif

@@ -411,7 +411,7 @@ int jr_mpi_world_add(struct jr_rank_run *rank, int fd)
     return jr_loop_add(&runner->loop, &stream->watch, EPOLLIN);
 }
 
-/* Begin to serve the ranks: 0, or -1 with errno. close_pmi1 in any case. */
+/* Begin to serve the ranks: 0, or -1 with errno. */
 static int open_pmi1(struct jr_mpi_world *world)
 {
     struct jr_runner *runner = world->runner;
@@ -472,17 +472,6 @@ static void explain_second_program(struct jr_mpi_world *world, struct jr_rank_ru
                       "closed the way to it; run each by a jobrun of its own");
 }
 
-static void close_pmi1(struct jr_mpi_world *world)
-{
-    if (world->streams != NULL)
-        jr_pmi_release(&world->pmi);
-    end_exchange(world);
-    jr_inlet_release(&world->exchange.inlet);
-    jr_buf_release(&world->exchange.out);
-    free(world->streams);
-    world->streams = NULL;
-}
-
 /* PMIx: its server is a process beside the runner, which tells what ranks do. */
 
 static void take_pmix_event(struct jr_runner *runner, const struct jr_pmix_event *event)
@@ -524,22 +513,6 @@ static void fail_server_start(struct jr_mpi_world *world, const char *why)
     jr_launch_fail(world->runner, JR_STAGE_PMIX, 0, why);
 }
 
-/* What it says first: it serves, or why it does not. */
-static void take_server_start(struct jr_mpi_world *world)
-{
-    struct jr_error err = {0};
-    int result = jr_pmix_take_start(&world->pmix, &err);
-    if (result > 0)
-        return;
-    if (result < 0) {
-        fail_server_start(world, err.text);
-        return;
-    }
-    world->ready.at = 0;
-    world->runner->starter.more = world->pmix.env.items;
-    world->starting = false;
-}
-
 static void on_ready_timeout(void *owner)
 {
     fail_server_start(owner, "it did not become ready within 30 s");
@@ -569,11 +542,21 @@ static void read_pmix(struct jr_mpi_world *world)
 static void on_pmix_event(void *owner, uint32_t events)
 {
     struct jr_mpi_world *world = owner;
+    struct jr_error err = {0};
     (void)events;
-    if (world->starting)
-        take_server_start(world);
-    else
+    if (!world->starting) {
         read_pmix(world);
+        return;
+    }
+    /* What it says first: it serves, or why it does not. */
+    int result = jr_pmix_take_start(&world->pmix, &err);
+    if (result < 0)
+        fail_server_start(world, err.text);
+    if (result != 0)
+        return;
+    world->ready.at = 0;
+    world->runner->starter.more = world->pmix.env.items;
+    world->starting = false;
 }
 
 /* What the library sees: jobrun's environment without other launchers' words, and the module that
@@ -684,7 +667,13 @@ static void settle_mpi_end(struct jr_rank_run *rank)
 static void close_mpi_world(struct jr_runner *runner)
 {
     struct jr_mpi_world *world = &runner->mpi_world;
-    close_pmi1(world);
+    if (world->streams != NULL)
+        jr_pmi_release(&world->pmi);
+    end_exchange(world);
+    jr_inlet_release(&world->exchange.inlet);
+    jr_buf_release(&world->exchange.out);
+    free(world->streams);
+    world->streams = NULL;
     stop_watching_server(world);
     if (world->pmix.fd >= 0)
         jr_pmix_end(&world->pmix);

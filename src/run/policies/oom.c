@@ -77,29 +77,20 @@ void jr_oom_open(struct jr_oom *oom, const char *root, int at_least)
         oom->log_fd = fcntl(fd, F_DUPFD_CLOEXEC, at_least);
 }
 
-/* "Out of memory: Killed process 4242 (train) total-vm:..." */
-static void take_kill_record(struct jr_oom *oom, const char *record)
-{
-    static const char word[] = "Killed process ";
-    const char *at = strstr(record, word);
-    uint64_t pid;
-    if (at == NULL)
-        return;
-    at += sizeof word - 1;
-    if (jr_num_digits(&at, &pid) && *at == ' ')
-        oom->named[oom->named_count++ % JR_OOM_NAMED] = (pid_t)pid;
-}
-
 /* A read takes one record, and none twice; so those of others are kept, who may be asked about
  * next. EPIPE: some were overwritten before they were read. */
 static void read_log(struct jr_oom *oom)
 {
-    char record[1024];
+    static const char word[] = "Killed process ";
+    char record[1024]; /* "Out of memory: Killed process 4242 (train) total-vm:..." */
+    uint64_t pid;
     ssize_t len;
     do {
         len = read(oom->log_fd, record, sizeof record - 1);
         record[len > 0 ? len : 0] = '\0';
-        take_kill_record(oom, record);
+        const char *at = strstr(record, word), *digits = at == NULL ? "" : at + sizeof word - 1;
+        if (jr_num_digits(&digits, &pid) && *digits == ' ')
+            oom->named[oom->named_count++ % JR_OOM_NAMED] = (pid_t)pid;
     } while (len > 0 || (len < 0 && (errno == EPIPE || errno == EINTR)));
 }
 

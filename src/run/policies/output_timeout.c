@@ -35,19 +35,21 @@ static uint64_t output_limit_ns(const struct jr_runner *runner)
 }
 
 /* Note the files that have another size than before. */
-static void note_grown_files(struct jr_runner *runner, uint32_t i)
+static void note_grown_files(struct jr_runner *runner)
 {
-    const struct jr_plan_rank *rank = runner->ranks[i].plan;
-    struct jr_output_timeout_sizes *sizes = &runner->output_timeout.sizes[i];
-    for (int stream = 0; stream < 2; stream++) {
-        const char *path = stream == 0 ? rank->out_path : rank->err_path;
+    struct jr_output_timeout_sizes *sizes = runner->output_timeout.sizes;
+    for (uint32_t n = 0; sizes != NULL && n < 2 * runner->next; n++) {
+        const struct jr_rank_run *rank = &runner->ranks[n / 2];
+        int stream = (int)(n % 2);
+        int64_t *bytes = &sizes[n / 2].bytes[stream];
         struct stat file;
-        if (jr_start_route(rank, stream, runner->options) != JR_ROUTE_FILE ||
-            fstatat(JR_SLOT_DIR, path, &file, AT_SYMLINK_NOFOLLOW) != 0 ||
-            file.st_size == sizes->bytes[stream])
+        if (jr_start_route(rank->plan, stream, runner->options) != JR_ROUTE_FILE ||
+            fstatat(JR_SLOT_DIR, stream == 0 ? rank->plan->out_path : rank->plan->err_path, &file,
+                    AT_SYMLINK_NOFOLLOW) != 0 ||
+            file.st_size == *bytes)
             continue;
-        sizes->bytes[stream] = file.st_size;
-        runner->ranks[i].outcome->heard_ns = jr_clock_ns();
+        *bytes = file.st_size;
+        rank->outcome->heard_ns = jr_clock_ns();
     }
 }
 
@@ -63,16 +65,9 @@ static uint64_t last_output_ns(const struct jr_runner *runner)
     return last;
 }
 
-static void note_all_grown_files(struct jr_runner *runner)
-{
-    if (runner->output_timeout.sizes != NULL)
-        for (uint32_t i = 0; i < runner->next; i++)
-            note_grown_files(runner, i);
-}
-
 void jr_output_timeout_report(struct jr_runner *runner)
 {
-    note_all_grown_files(runner);
+    note_grown_files(runner);
     uint64_t now = jr_clock_ns(), last = last_output_ns(runner);
     bool silent = runner->output_timeout.open && !jr_launch_is_due(runner);
     jr_commands_report(runner, JR_REPORT_QUIET, silent && last < now ? now - last : 0);
@@ -82,7 +77,7 @@ static void on_output_timeout(void *owner)
 {
     struct jr_runner *runner = owner;
     struct jr_output_timeout *silence = &runner->output_timeout;
-    note_all_grown_files(runner);
+    note_grown_files(runner);
     uint64_t now = jr_clock_ns(), limit = output_limit_ns(runner);
     uint64_t due = last_output_ns(runner) + limit;
     if (jr_launch_is_due(runner))
@@ -141,7 +136,7 @@ static void end_output_limit(struct jr_runner *runner)
  * last look counts. */
 static void close_output_timeout(struct jr_runner *runner)
 {
-    note_all_grown_files(runner);
+    note_grown_files(runner);
     end_output_limit(runner);
 }
 

@@ -140,24 +140,18 @@ static uint64_t digest_of_artifact(const char *path, const struct stat *st, bool
     return sum == 0 ? 1 : sum;
 }
 
-static bool is_artifact_common(const struct jr_plan *plan, uint32_t n)
-{
-    const struct jr_plan_rank *first = &plan->ranks[0];
-    for (uint32_t i = 1; i < plan->world_size; i++) {
-        const struct jr_plan_rank *rank = &plan->ranks[i];
-        if (strcmp(rank->artifacts[n], first->artifacts[n]) != 0 ||
-            (rank->artifacts[n][0] != '/' && strcmp(rank->workdir, first->workdir) != 0))
-            return false;
-    }
-    return plan->world_size > 1;
-}
-
 bool *jr_pin_common(struct jr_arena *arena, const struct jr_plan *plan)
 {
     uint32_t count = plan->policy->results.artifacts_count;
     bool *common = jr_arena_array(arena, count + 1, sizeof *common);
-    for (uint32_t n = 0; common != NULL && n < count; n++)
-        common[n] = is_artifact_common(plan, n);
+    for (uint32_t n = 0; common != NULL && n < count; n++) {
+        const struct jr_plan_rank *first = &plan->ranks[0], *rank = first;
+        common[n] = plan->world_size > 1;
+        while (++rank < first + plan->world_size)
+            common[n] &=
+                strcmp(rank->artifacts[n], first->artifacts[n]) == 0 &&
+                (rank->artifacts[n][0] == '/' || strcmp(rank->workdir, first->workdir) == 0);
+    }
     return common;
 }
 
