@@ -11,7 +11,6 @@
 #include "base/io.h"
 #include "base/shell_words.h"
 #include "base/subprocess.h"
-#include "base/syscalls.h"
 #include "cli/cli.h"
 #include "cli/mistakes.h"
 #include "cli/options.h"
@@ -265,118 +264,68 @@ int jr_cmd_render(struct jr_cli *cli)
  * prints before it waits, tells a job that went wrong from one that was never taken.
  */
 
-/* What goes to sbatch and comes from it; -1: not open. */
+/* What is told of a job that sbatch has taken. */
 struct sbatch {
-    int script;  /* a file in memory, so that no process waits for a reader */
-    int in, out; /* the pipe of its standard output */
-    pid_t pid;
-    bool taken;                  /* it has printed the id of a job */
+    const struct jr_cli *cli;
     const struct render *render; /* what was frozen for the job */
+    bool taken;                  /* it has printed the id of a job */
+    int status;                  /* of printing it */
 };
 
-static void close_sbatch_fd(int *fd)
+/* A sink of its output, which goes on at once. If the id of a job cannot be printed, the job exists
+ * anyway, so that is reported. What was frozen for the job is removed by `prune` once the job has
+ * ended. */
+static int relay_sbatch_output(void *data, const char *bytes, size_t len)
 {
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
-
-static int prepare_sbatch(struct sbatch *run, const struct jr_buf *script)
-{
-    int pipe_fds[2];
-    run->script = jr_memory_file("jobrun");
-    if (run->script < 0 || jr_io_write_all(run->script, script->data, script->len) != 0 ||
-        lseek(run->script, 0, SEEK_SET) != 0 || pipe2(pipe_fds, O_CLOEXEC) != 0)
-        return errno;
-    run->out = pipe_fds[0];
-    run->in = pipe_fds[1];
+    struct sbatch *run = data;
+    const struct render *render = run->render;
+    const char *end = memchr(bytes, '\n', len);
+    char *job = strndup(bytes, end == NULL ? len : (size_t)(end - bytes));
+    struct jr_error err = {0};
+    if (run->status == 0 && !jr_cli_write(run->cli, bytes, len, &run->status) && job != NULL)
+        (void)jr_cli_say(run->cli, 0, "the job was accepted: %s", job);
+    if (!run->taken && job != NULL &&
+        (render->sweep != NULL ? jr_sweep_submission_note_job(render->sweep, job, &err)
+                               : jr_submission_note_job(render->session, job, &err)) != 0)
+        (void)jr_cli_say(run->cli, 0, "%s", err.text);
+    run->taken = true;
+    free(job);
     return 0;
 }
 
-static int start_sbatch(struct sbatch *run, const struct jr_cli *cli)
+/* The job's own exit status where it was waited for. */
+static int submit_script(const struct jr_cli *cli, const struct jr_buf *script,
+                         const struct render *render, bool *ret_taken)
 {
     char *const words[] = {(char[]){"sbatch"}, (char[]){"--parsable"},
                            cli->wait != NULL ? (char[]){"--wait"} : NULL, NULL};
-    const int fds[3] = {run->script, run->in, STDERR_FILENO};
+    static const int fds[3] = {-1, JR_FD_TASK, STDERR_FILENO};
+    static const struct jr_task_limit for_ever = {.stop_fd = -1};
     const struct jr_subprocess sbatch = {.argv = words, .envp = cli->environ, .fds = fds};
-    run->pid = jr_subprocess_start(&sbatch);
-    return run->pid < 0 ? errno : 0;
-}
-
-/* What was frozen for the job is removed by `prune` once the job has ended. */
-static void note_job(const struct sbatch *run, const struct jr_cli *cli, char *job)
-{
-    struct jr_error err = {0};
-    const struct render *render = run->render;
-    job[strcspn(job, "\n")] = '\0';
-    int failed = render->sweep != NULL ? jr_sweep_submission_note_job(render->sweep, job, &err)
-                                       : jr_submission_note_job(render->session, job, &err);
+    struct sbatch run = {.cli = cli, .render = render};
+    const struct jr_task_sink sink = {relay_sbatch_output, &run};
+    struct jr_task task;
+    int status = 0;
+    *ret_taken = false;
+    if (jr_task_begin(&task, &sbatch, script) != 0)
+        return errno == ENOENT
+                   ? jr_cli_say(cli, JR_STATUS_LAUNCH,
+                                "sbatch is not in PATH: submit on a machine that "
+                                "has the cluster's commands")
+                   : jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot start sbatch: %s", strerror(errno));
+    int failed = jr_task_end(&task, &sink, &for_ever, &status);
+    jr_task_cancel(&task);
+    *ret_taken = run.taken;
     if (failed != 0)
-        (void)jr_cli_say(cli, 0, "%s", err.text);
-}
-
-/* Forward its output at once; return whether there was any. If the id of a job cannot be printed,
- * the job exists anyway, so that is reported. */
-static bool relay_sbatch_output(const struct sbatch *run, const struct jr_cli *cli, int *ret_status)
-{
-    char bytes[256];
-    bool any = false;
-    for (;;) {
-        ssize_t len = read(run->out, bytes, sizeof bytes - 1);
-        if (len < 0 && errno == EINTR)
-            continue;
-        if (len <= 0)
-            return any;
-        bytes[len] = '\0';
-        if (*ret_status == 0 && !jr_cli_write(cli, bytes, (size_t)len, ret_status))
-            (void)jr_cli_say(cli, 0, "the job was accepted: %.*s", (int)strcspn(bytes, "\n"),
-                             bytes);
-        if (!any)
-            note_job(run, cli, bytes);
-        any = true;
-    }
-}
-
-/* The job's own exit status where it was waited for. */
-static int finish_sbatch(struct sbatch *run, const struct jr_cli *cli)
-{
-    int status = 0, unprinted = 0;
-    close_sbatch_fd(&run->in);
-    run->taken = relay_sbatch_output(run, cli, &unprinted);
-    while (waitpid(run->pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return jr_cli_say(cli, JR_STATUS_LAUNCH, "sbatch was lost: %s", strerror(errno));
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "sbatch was lost: %s", strerror(failed));
     if (WIFSIGNALED(status))
         return 128 + WTERMSIG(status);
-    if (WEXITSTATUS(status) != 0 && !run->taken)
+    if (WEXITSTATUS(status) != 0 && !run.taken)
         return jr_cli_say(cli, JR_STATUS_LAUNCH,
                           "sbatch did not accept the job (exit status %d); "
                           "jobrun render prints its script",
                           WEXITSTATUS(status));
-    return WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : unprinted;
-}
-
-static int submit_script(const struct jr_cli *cli, const struct jr_buf *script,
-                         const struct render *render, bool *ret_taken)
-{
-    struct sbatch run = {-1, -1, -1, -1, false, render};
-    int failed = prepare_sbatch(&run, script);
-    if (failed == 0)
-        failed = start_sbatch(&run, cli);
-    int status;
-    if (failed == ENOENT)
-        status = jr_cli_say(cli, JR_STATUS_LAUNCH,
-                            "sbatch is not in PATH: submit on a machine that "
-                            "has the cluster's commands");
-    else if (failed != 0)
-        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot start sbatch: %s", strerror(failed));
-    else
-        status = finish_sbatch(&run, cli);
-    *ret_taken = run.taken;
-    close_sbatch_fd(&run.script);
-    close_sbatch_fd(&run.in);
-    close_sbatch_fd(&run.out);
-    return status;
+    return WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : run.status;
 }
 
 /* No job was taken: what was made for one goes. */

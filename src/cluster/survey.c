@@ -6,17 +6,16 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/subprocess.h"
 #include "cluster/internal.h"
 
 #include "base/banned.h"
@@ -120,7 +119,7 @@ static int find_addresses(struct addrinfo **ret, const char *address, const char
 
 /* In a process of its own: what gai_strerror(3) takes, and whether it is an address of this
  * machine. */
-static _Noreturn void answer_look_up(const char *address, int fd)
+static int answer_look_up(void *address, int fd)
 {
     struct addrinfo *found = NULL;
     int answer[2] = {find_addresses(&found, address, NULL), 0};
@@ -128,46 +127,34 @@ static _Noreturn void answer_look_up(const char *address, int fd)
         JR_CLOSE int own = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         answer[1] = own >= 0 && bind(own, found->ai_addr, found->ai_addrlen) == 0;
     }
-    _exit(write(fd, answer, sizeof answer) == sizeof answer ? 0 : 1);
+    return write(fd, answer, sizeof answer) == sizeof answer ? 0 : 1;
 }
 
-/* -1 with errno: there is no answer. */
-static int look_up(int ret[static 2], const char *address)
+/* It comes in one piece. */
+static int take_answer(void *data, const char *bytes, size_t len)
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return -1;
-    JR_CLOSE int answers = ends[0];
-    pid_t pid = fork();
-    if (pid == 0)
-        answer_look_up(address, ends[1]);
-    int error = errno;
-    (void)close(ends[1]);
-    errno = error;
-    if (pid < 0)
-        return -1;
-    struct pollfd wanted = {.fd = answers, .events = POLLIN};
-    const uint64_t until = jr_clock_ns() + LOOK_UP_NS;
-    uint64_t now;
-    int ready = 0;
-    while (ready <= 0 && (now = jr_clock_ns()) < until)
-        ready = poll(&wanted, 1, (int)((until - now) / 1000000 + 1));
-    const ssize_t whole = 2 * sizeof *ret;
-    bool told = ready > 0 && read(answers, ret, (size_t)whole) == whole;
-    (void)kill(pid, SIGKILL);
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
-    errno = ready > 0 ? EIO : ETIMEDOUT;
-    return told ? 0 : -1;
+    bool whole = len == 2 * sizeof(int);
+    memcpy(data, bytes, whole ? len : 0);
+    return whole ? 0 : -1;
 }
 
 int jr_reach_resolve(const char *address, bool *ret_own, struct jr_error *err)
 {
-    int answer[2] = {0};
-    if (look_up(answer, address) != 0)
-        return errno == ETIMEDOUT
-                   ? jr_error_set(err, JR_STATUS_UNRESOLVED, "no answer within 10s")
-                   : jr_error_sys(err, JR_STATUS_UNRESOLVED, "it could not be looked up");
+    int answer[2] = {EAI_SYSTEM, 0}, status = 0;
+    const struct jr_subprocess asked = {
+        .asked = true, .call = answer_look_up, .data = (void *)address};
+    const struct jr_task_limit limit = {jr_clock_ns() + LOOK_UP_NS, -1};
+    const struct jr_task_sink sink = {take_answer, answer};
+    struct jr_task task;
+    int failed = jr_task_begin(&task, &asked, NULL) != 0
+                     ? errno
+                     : jr_task_end(&task, &sink, &limit, &status);
+    jr_task_cancel(&task);
+    errno = failed == 0 && status != 0 ? EIO : failed;
+    if (failed == ETIMEDOUT)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED, "no answer within 10s");
+    if (errno != 0)
+        return jr_error_sys(err, JR_STATUS_UNRESOLVED, "it could not be looked up");
     if (answer[0] != 0)
         return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s", gai_strerror(answer[0]));
     if (ret_own != NULL)

@@ -3,7 +3,6 @@
 #include "resolve/device_profile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
@@ -14,13 +13,12 @@
 
 #include "base/cleanup.h"
 #include "base/did_you_mean.h"
-#include "base/io.h"
 #include "base/num.h"
 #include "base/rank_set.h"
 #include "base/shell_words.h"
+#include "base/subprocess.h"
 #include "base/syscalls.h"
 #include "doc/doc.h"
-#include "host/ask.h"
 #include "host/host.h"
 #include "host/scheduler/hostlist.h"
 #include "resolve/internal.h"
@@ -663,7 +661,7 @@ int jr_facts_read(struct jr_host *ret, struct jr_arena *arena, const char *name,
     return take_doc(ret, arena, got, &doc, rows, before, diags);
 }
 
-enum { CANNOT_START = 127, WORDS_MOST = 4096 };
+enum { WORDS_MOST = 4096 };
 
 /* What is read, and where its mistakes are reported. */
 struct reading {
@@ -671,7 +669,6 @@ struct reading {
     const char *name, *path; /* "acme.facts", and where it lies */
     struct jr_arena *arena;
     struct jr_diags *diags;
-    int words_fd; /* what the program writes to standard error */
 };
 
 static struct jr_diag *refuse_custom_device(const struct reading *r, const char *why)
@@ -680,25 +677,10 @@ static struct jr_diag *refuse_custom_device(const struct reading *r, const char 
                           "%s %s", r->name, why);
 }
 
-/* The child reads nothing and prints facts; its other output is kept for the message. */
-static int run_facts_program(void *data, int fd)
-{
-    const struct reading *r = data;
-    char *const argv[] = {(char *)r->path, NULL};
-    int null = open("/dev/null", O_RDONLY);
-    if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(r->words_fd, STDERR_FILENO) >= 0 &&
-        dup2(fd, STDOUT_FILENO) >= 0 && chdir(r->custom->folder) == 0 &&
-        jr_close_range(STDERR_FILENO + 1, ~0U, JR_CLOSE_RANGE_CLOEXEC) == 0)
-        (void)execve(r->path, argv, r->custom->envp);
-    (void)dprintf(r->words_fd, "%s\n", strerror(errno));
-    return CANNOT_START;
-}
-
 /* What the program prints, into `hw`; complaints go to r->diags. */
 static void read_program(struct reading *r, struct jr_host *hw, const struct stat *st)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    const struct jr_ask ask = {run_facts_program, r, r->custom->limit_ms, JR_DOC_MAX_BYTES};
     const char *why = NULL, *help = "", *mode = NULL;
     JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
     jr_shell_quote(&typed, r->path);
@@ -721,8 +703,15 @@ static void read_program(struct reading *r, struct jr_host *hw, const struct sta
         return;
     }
     JR_CLOSE int words = jr_memory_file("facts");
-    r->words_fd = words;
-    why = jr_ask(&out, r->arena, &ask);
+    /* it reads nothing and prints facts; its other output is kept for the message */
+    char *const argv[] = {(char *)r->path, NULL};
+    const int fds[3] = {-1, JR_FD_TASK, words};
+    const struct jr_subprocess program = {.path = r->path,
+                                          .argv = argv,
+                                          .envp = r->custom->envp,
+                                          .fds = fds,
+                                          .workdir = r->custom->folder};
+    why = jr_subprocess_ask(&out, r->arena, &program, r->custom->limit_ms, JR_DOC_MAX_BYTES);
     if (why != NULL) {
         /* the last line of its other output */
         char text[WORDS_MOST + 1] = "";

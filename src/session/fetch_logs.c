@@ -1,11 +1,9 @@
 /* The rest of logs that are on another host. foreground.h declares it. */
 #include "session/foreground.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <jobrun/engine.h>
@@ -86,11 +84,14 @@ static int copy_by_ssh(struct fetching *fetching, int fd)
     char **words = command.failed ? NULL : jr_ssh_words(&fetching->arena, &start);
     const int fds[3] = {-1, fd, STDERR_FILENO};
     const struct jr_subprocess ssh = {.argv = words, .envp = fetching->wanted->envp, .fds = fds};
-    pid_t pid = words == NULL ? -1 : jr_subprocess_start(&ssh);
-    int status = -1;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return pid > 0 && status == 0 ? 0 : -1;
+    const struct jr_task_limit limit = {.stop_fd = -1};
+    struct jr_task task;
+    int status = 0;
+    if (words == NULL || jr_task_begin(&task, &ssh, NULL) != 0)
+        return -1;
+    int failed = jr_task_end(&task, NULL, &limit, &status);
+    jr_task_cancel(&task);
+    return failed == 0 && status == 0 ? 0 : -1;
 }
 
 /* How many bytes at a place are the same in both files. */

@@ -48,7 +48,7 @@
 #include "store/outcome.h"
 #include "store/run_folder.h"
 #include "vcs/copy_tree.h"
-#include "vcs/git_output.h"
+#include "vcs/git.h"
 #include "vcs/run_tree.h"
 
 struct jr_arena;

@@ -16,8 +16,9 @@
 #include "base/setting_words.h"
 #include "base/shell_words.h"
 #include "base/strv.h"
+#include "base/subprocess.h"
 #include "base/syscalls.h"
-#include "host/ask.h"
+#include "generated/missing_module.h"
 #include "session/internal.h"
 #include "spawn/program.h"
 
@@ -26,61 +27,6 @@
 /* How long an interpreter may take to start on a busy file system, and the bytes of its answer at
  * most. */
 enum { LIMIT_MS = 20000, MOST_BYTES = 1 << 20 };
-
-/* Prints a line for each thing that is known of a module that is missing:
- * "missing NAME", "near NAME" of what lies where that should be, "folder NAME"
- * and "venv NAME" of those in the working directory that have it. It imports
- * only what the interpreter has in itself, lest a file beside the job take the
- * place of a module of Python's. What is loaded, or a package that changes
- * where its modules are, may have any; so may a file that acts as one, as that
- * of six does. */
-static const char PROGRAM[] =
-    "import sys\n"
-    "here = sys.path[:1] == [''] and sys.path.pop(0)\n"
-    "import os, _frozen_importlib_external as external\n"
-    "sys.path[:0] = [''] if here == '' else []\n"
-    "def find(name, path):\n"
-    "    for finder in sys.meta_path:\n"
-    "        spec = finder.find_spec(name, path)\n"
-    "        if spec:\n"
-    "            return spec\n"
-    "def has(name, folder):\n"
-    "    return external.PathFinder.find_spec(name, [os.path.abspath(folder)])\n"
-    "def is_open(spec):\n"
-    "    if not spec.origin or not os.path.isfile(spec.origin):\n"
-    "        return False\n"
-    "    with open(spec.origin, errors='replace') as file:\n"
-    "        text = file.read()\n"
-    "    return any(word in text for word in ('__path__', 'extend_path',\n"
-    "        'sys.modules', 'meta_path', 'import_module'))\n"
-    "before, path, places = '', None, [os.getcwd()] if here == '' else []\n"
-    "for part in sys.argv[1].split('.'):\n"
-    "    name = before + part\n"
-    "    spec = find(name, path)\n"
-    "    if not spec:\n"
-    "        break\n"
-    "    if name in sys.modules or is_open(spec):\n"
-    "        sys.exit()\n"
-    "    path = places = list(spec.submodule_search_locations or [])\n"
-    "    before = name + '.'\n"
-    "else:\n"
-    "    sys.exit()\n"
-    "print('missing', name)\n"
-    "for place in places:\n"
-    "    for file in sorted(os.listdir(place)):\n"
-    "        stem = file.split('.')[0]\n"
-    "        if stem.isidentifier() and has(stem, place):\n"
-    "            print('near', stem)\n"
-    "for folder in ('src', 'lib', 'python'):\n"
-    "    if not before and has(part, folder):\n"
-    "        print('folder', folder)\n"
-    "for venv in ('.venv', 'venv', 'env'):\n"
-    "    lib = os.path.join(venv, 'lib')\n"
-    "    if before or not os.path.exists(os.path.join(venv, 'bin/python3')):\n"
-    "        continue\n"
-    "    for version in os.listdir(lib):\n"
-    "        if has(part, os.path.join(lib, version, 'site-packages')):\n"
-    "            print('venv', venv)\n";
 
 /* Whether the file is a binary program. */
 static bool is_binary(const struct jr_python_look *look)
@@ -92,24 +38,6 @@ static bool is_binary(const struct jr_python_look *look)
            memcmp(magic, "\177ELF", sizeof magic) == 0;
 }
 
-struct question {
-    const struct jr_python_look *look;
-    char *const *argv;
-};
-
-/* Becomes the interpreter. */
-static int exec_python(void *data, int fd)
-{
-    const struct question *question = data;
-    const struct jr_python_look *look = question->look;
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0 ||
-        dup2(null, STDERR_FILENO) < 0 || chdir(look->workdir) != 0)
-        return 126;
-    (void)execve(look->interpreter, question->argv, look->env);
-    return 127;
-}
-
 /* What the program prints; nothing where it is not asked or fails. */
 static void ask_python(struct jr_buf *out, struct jr_arena *arena,
                        const struct jr_python_look *look, const char *module)
@@ -119,12 +47,12 @@ static void ask_python(struct jr_buf *out, struct jr_arena *arena,
     for (size_t i = 0; i < look->options_count; i++)
         jr_strv_push(&argv, arena, jr_arena_strdup(arena, look->options[i]));
     jr_strv_push(&argv, arena, jr_arena_strdup(arena, "-Bc")); /* no .pyc */
-    jr_strv_push(&argv, arena, jr_arena_strdup(arena, PROGRAM));
+    jr_strv_push(&argv, arena, jr_arena_strdup(arena, JR_MISSING_MODULE));
     jr_strv_push(&argv, arena, jr_arena_strdup(arena, module));
-    struct question question = {look, argv.items};
-    const struct jr_ask ask = {
-        .answer = exec_python, .data = &question, .limit_ms = LIMIT_MS, .most = MOST_BYTES};
-    if (arena->failed || jr_ask(out, arena, &ask) != NULL || out->failed)
+    const struct jr_subprocess python = {
+        .path = look->interpreter, .argv = argv.items, .envp = look->env, .workdir = look->workdir};
+    if (arena->failed || jr_subprocess_ask(out, arena, &python, LIMIT_MS, MOST_BYTES) != NULL ||
+        out->failed)
         jr_buf_clear(out);
 }
 

@@ -1,12 +1,10 @@
 #include "session/render_session.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/subprocess.h"
 #include "doc/doc.h"
-#include "host/ask.h"
 #include "render/render.h"
 #include "resolve/fingerprint.h"
 #include "session/internal.h"
@@ -189,19 +187,6 @@ enum jr_status jr_session_render(struct jr_session *session,
  * at most. */
 enum { LIMIT_MS = 10000, MOST_BYTES = 1 << 18 };
 
-/* Becomes `sbatch --help`, whose output goes to `fd`. */
-static int print_sbatch_help(void *data, int fd)
-{
-    char *const *envp = data;
-    char *const words[] = {(char[]){"sbatch"}, (char[]){"--help"}, NULL};
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0 ||
-        dup2(null, STDERR_FILENO) < 0)
-        return 126;
-    (void)execvpe(words[0], words, envp);
-    return 127;
-}
-
 /* Whether the help has --NAME as a whole word. */
 static bool is_listed_option(const char *help, const char *name)
 {
@@ -217,17 +202,16 @@ enum jr_status jr_installed_sbatch_check(struct jr_session *session)
 {
     const struct jr_engine *engine = &session->resolution.job.policy->engine;
     struct jr_buf help JR_BUF_CLEANUP = JR_BUF_INIT;
-    const struct jr_ask ask = {.answer = print_sbatch_help,
-                               .data = (void *)session->options.envp,
-                               .limit_ms = LIMIT_MS,
-                               .most = MOST_BYTES};
+    char *const words[] = {(char[]){"sbatch"}, (char[]){"--help"}, NULL};
+    const struct jr_subprocess sbatch = {.argv = words, .envp = session->options.envp};
     size_t errors = session->diags.errors;
     bool asked = false;
     for (uint32_t i = 0; i < engine->slurm_count; i++) {
         const char *name = engine->slurm[i].name;
         if (jr_sbatch_has_option(name))
             continue;
-        if (!asked && jr_ask(&help, &session->arena, &ask) != NULL)
+        if (!asked &&
+            jr_subprocess_ask(&help, &session->arena, &sbatch, LIMIT_MS, MOST_BYTES) != NULL)
             return JR_STATUS_OK; /* there is none that could be asked */
         asked = true;
         if (help.data == NULL || is_listed_option(help.data, name))

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -725,7 +724,7 @@ static int copy_again(struct jr_session *session, const struct jr_buf *list, int
 }
 
 /* The files out of commit and patch, in the scratch folder. */
-static int rebuild_files(struct jr_session *session, const char *scratch, struct jr_git_limit limit,
+static int rebuild_files(struct jr_session *session, const char *scratch, struct jr_task_limit limit,
                          struct jr_buf *ret_files, struct jr_error *err)
 {
     const struct jr_record_code *code = &session->frozen.source;
@@ -746,7 +745,7 @@ static int rebuild_files(struct jr_session *session, const char *scratch, struct
     return jr_tree_rebuild(&request, ret_files, err);
 }
 
-static int copy_rebuilt(struct jr_session *session, const char *scratch, struct jr_git_limit limit,
+static int copy_rebuilt(struct jr_session *session, const char *scratch, struct jr_task_limit limit,
                         struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf files = JR_BUF_INIT, links = JR_BUF_INIT;
@@ -791,7 +790,7 @@ static void take_record(struct jr_session *session)
  * make the tree that was recorded; what git ignores is the original's of now. The record is the
  * earlier run's. -1 with `err` where neither gives that tree. */
 static int copy_earlier_code(struct jr_session *session, const char *scratch,
-                             struct jr_git_limit limit, struct jr_error *err)
+                             struct jr_task_limit limit, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
     struct jr_buf patch = JR_BUF_INIT;
@@ -866,7 +865,7 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
         .stop_fd = stop_fd,
     };
     if (session->frozen.run != NULL) { /* the code of an earlier run */
-        const struct jr_git_limit limit = {jr_clock_ns() + LIMIT_FROZEN_MS * UINT64_C(1000000),
+        const struct jr_task_limit limit = {jr_clock_ns() + LIMIT_FROZEN_MS * UINT64_C(1000000),
                                            stop_fd};
         if (scratch == NULL)
             return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
@@ -895,27 +894,26 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
 #define ARCHIVE ".code.tar"
 
 /* Wait for tar's end. -1 with `err`. */
-static int await_tar(pid_t pid, const char *what, struct jr_error *err)
+static int await_tar(struct jr_task *tar, const char *what, struct jr_error *err)
 {
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    if (status == 0)
+    static const struct jr_task_limit for_ever = {.stop_fd = -1};
+    int status = 0, failed = jr_task_end(tar, NULL, &for_ever, &status);
+    jr_task_cancel(tar);
+    if (failed == 0 && status == 0)
         return 0;
     return jr_error_set(err, JR_STATUS_LAUNCH, "tar could not %s the code of the run (it %s %d)",
                         what, WIFEXITED(status) ? "ended with exit code" : "was killed by signal",
                         WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }
 
-static pid_t start_tar(const struct jr_session *session, char **argv, const int fds[3],
-                       struct jr_error *err)
+static int start_tar(struct jr_task *ret, const struct jr_session *session, char **argv,
+                     const int fds[3], struct jr_error *err)
 {
     const struct jr_subprocess tar = {
         .argv = argv, .envp = session->options.envp, .fds = fds, .session = true};
-    pid_t pid = jr_subprocess_start(&tar);
-    if (pid < 0)
-        (void)jr_error_sys(err, JR_STATUS_LAUNCH, "tar, by which code goes to other hosts");
-    return pid;
+    if (jr_task_begin(ret, &tar, NULL) == 0)
+        return 0;
+    return jr_error_sys(err, JR_STATUS_LAUNCH, "tar, by which code goes to other hosts");
 }
 
 int jr_far_code_pack(int *ret_fd, struct jr_session *session, const char *folder,
@@ -929,8 +927,8 @@ int jr_far_code_pack(int *ret_fd, struct jr_session *session, const char *folder
     if (from == NULL || fd < 0 || unlinkat(session->dir.fd, ARCHIVE, 0) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's " ARCHIVE);
     const int fds[3] = {-1, fd, STDERR_FILENO};
-    pid_t pid = start_tar(session, argv, fds, err);
-    if (pid < 0 || await_tar(pid, "pack", err) != 0)
+    struct jr_task tar;
+    if (start_tar(&tar, session, argv, fds, err) != 0 || await_tar(&tar, "pack", err) != 0)
         return -1;
     *ret_fd = jr_steal_fd(&fd);
     return 0;
@@ -949,24 +947,9 @@ static int begin_unpacking(struct jr_session *session, struct jr_far_code *code,
     char unpack[] = "tar", from[] = "-xpf", in[] = "-", to[] = "-C";
     char *copy = jr_arena_strdup(&session->arena, folder);
     char *argv[] = {unpack, from, in, to, copy, NULL};
-    int ends[2];
-    if (copy == NULL || pipe2(ends, O_CLOEXEC) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "a pipe for tar");
-    const int fds[3] = {ends[0], STDERR_FILENO, STDERR_FILENO};
-    pid_t pid = start_tar(session, argv, fds, err);
-    (void)close(ends[0]);
-    code->fd = ends[1];
-    code->pid = pid < 0 ? 0 : pid;
-    return pid < 0 ? -1 : 0;
-}
-
-static int end_unpacking(struct jr_far_code *code, struct jr_error *err)
-{
-    pid_t pid = code->pid;
-    code->pid = 0;
-    (void)close(code->fd);
-    code->fd = -1;
-    return await_tar(pid, "unpack", err);
+    static const int fds[3] = {JR_FD_TASK, STDERR_FILENO, STDERR_FILENO};
+    return copy == NULL ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                        : start_tar(&code->tar, session, argv, fds, err);
 }
 
 /* The bytes of a message, and with the last one the end. What tar does not take, its exit code
@@ -976,14 +959,15 @@ static int take_code_bytes(struct jr_far_code *code, const struct jr_message *me
 {
     JR_BUF_CLEANUP struct jr_buf bytes = JR_BUF_INIT;
     code->begun = true;
-    if (message->bytes != NULL && code->pid != 0) {
+    if (message->bytes != NULL && code->tar.pid != 0) {
         if (!jr_base64_take(&bytes, message->bytes, strlen(message->bytes)) || bytes.failed)
             return jr_error_set(err, JR_STATUS_LAUNCH,
                                 "the code of the run did not come as it was sent");
-        if (jr_io_write_all(code->fd, bytes.data, bytes.len) != 0 && end_unpacking(code, err) != 0)
+        if (jr_io_write_all(code->tar.in, bytes.data, bytes.len) != 0 &&
+            await_tar(&code->tar, "unpack", err) != 0)
             return -1;
     }
-    return message->on && code->pid != 0 ? end_unpacking(code, err) : 0;
+    return message->on && code->tar.pid != 0 ? await_tar(&code->tar, "unpack", err) : 0;
 }
 
 int jr_far_code_take(struct jr_session *session, struct jr_far_code *code,
@@ -1029,9 +1013,6 @@ int jr_far_code_take_cells(struct jr_session *session, struct jr_far_code *code,
 
 void jr_far_code_close(struct jr_far_code *code)
 {
-    if (code->pid == 0)
-        return;
-    struct jr_error err = {0};
-    (void)kill(code->pid, SIGKILL);
-    (void)end_unpacking(code, &err);
+    if (code->tar.pid != 0)
+        jr_task_cancel(&code->tar);
 }

@@ -11,10 +11,11 @@
 
 #include "base/json.h"
 #include "base/strv.h"
+#include "base/subprocess.h"
 #include "record/record_code.h"
 #include "resolve/job.h"
 #include "vcs/copy_tree.h"
-#include "vcs/git_output.h"
+#include "vcs/git.h"
 #include "vcs/run_tree.h"
 
 struct jr_message;
@@ -119,9 +120,8 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err);
 
 /* Of an agent: what unpacks it. */
 struct jr_far_code {
-    bool begun; /* bytes have come */
-    pid_t pid;  /* of tar(1); 0: it does not run, or has had enough */
-    int fd;     /* that it reads */
+    bool begun;         /* bytes have come */
+    struct jr_task tar; /* tar(1); pid 0: it does not run, or has had enough */
 };
 
 /* Of the controller: make the archive of a folder, a file without a name in the run folder, with

@@ -1,22 +1,15 @@
 #include "session/slurm_queue.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "host/ask.h"
+#include "base/subprocess.h"
 
 #include "base/banned.h"
 
 /* How long squeue may take, which waits for its controller; and the bytes of its answer at most. */
 enum { LIMIT_MS = 30000, MOST_BYTES = 16 << 20 };
-
-/* A command of Slurm's. */
-struct command {
-    char **words;
-    char *const *envp;
-};
 
 void jr_slurm_queue_init(struct jr_slurm_queue *ret, char *const *envp)
 {
@@ -29,24 +22,10 @@ void jr_slurm_queue_release(struct jr_slurm_queue *queue)
     jr_arena_release(&queue->arena);
 }
 
-/* Becomes the command. */
-static int exec_slurm(void *data, int fd)
-{
-    const struct command *command = data;
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0 ||
-        dup2(null, STDERR_FILENO) < 0)
-        return 126;
-    (void)execvpe(command->words[0], command->words, command->envp);
-    return 127;
-}
-
 static const char *ask_slurm(struct jr_slurm_queue *queue, char **words, struct jr_buf *out)
 {
-    struct command command = {words, queue->envp};
-    const struct jr_ask ask = {
-        .answer = exec_slurm, .data = &command, .limit_ms = LIMIT_MS, .most = MOST_BYTES};
-    const char *why = jr_ask(out, &queue->arena, &ask);
+    const struct jr_subprocess command = {.argv = words, .envp = queue->envp};
+    const char *why = jr_subprocess_ask(out, &queue->arena, &command, LIMIT_MS, MOST_BYTES);
     if (why == NULL && (out->failed || queue->arena.failed))
         why = "left no memory";
     return why;

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
 #include "vcs/git.h"
 #include "vcs/snapshot.h"
 #include "vcs/work_list.h"
@@ -243,7 +242,7 @@ static int check_out(const struct jr_snapshot *snapshot, struct jr_arena *arena,
                      struct jr_error *err)
 {
     static const char *const list[] = {"ls-files", "-z", NULL};
-    const struct jr_git_sink sink = {jr_git_keep, ret_files};
+    const struct jr_task_sink sink = {jr_git_keep, ret_files};
     const char *folder = jr_arena_printf(arena, "%s/tree", request->scratch);
     const char *prefix = jr_arena_printf(arena, "--prefix=%s/", folder);
     const char *const words[] = {"checkout-index", "-a", "-f", "-q", prefix, NULL};

@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "vcs/git_output.h"
+#include "vcs/git.h"
 #include "vcs/secret_lines.h"
 
 enum { JR_PATCH_MOST = 1 << 20 }; /* bytes of all of it */
@@ -88,7 +88,7 @@ struct jr_code_reader {
     bool complete; /* and what follows is what it was before */
 };
 
-/* A jr_git_sink's `take`; its data is the reader. */
+/* A jr_task_sink's `take`; its data is the reader. */
 int jr_code_reader_take(void *data, const char *bytes, size_t len);
 
 /* Add what was read last, and free the reader. */
@@ -116,7 +116,7 @@ struct jr_rebuild_request {
     const char *scratch;        /* is made, and removed by who called; its parent is
                                    there */
     char *const *envp;
-    struct jr_git_limit limit;
+    struct jr_task_limit limit;
 };
 
 /* Make the files in the folder `tree` of the scratch folder, and append their paths to `ret_files`,

@@ -2,13 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -16,11 +13,12 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/strv.h"
-#include "base/subprocess.h"
 
 #include "base/banned.h"
 
 static const size_t MOST_REFS = (size_t)64 << 20; /* of packed-refs */
+#define IGNORED_NS (10 * UINT64_C(1000000000))    /* for the list of ignored files */
+enum { MOST_SAID = 4096, MOST_KEPT = 64 << 20 };
 
 /* A small file of a git folder without its last newline. NULL: not there. */
 static char *read_line(struct jr_arena *arena, const char *dir, const char *name)
@@ -56,12 +54,6 @@ static char *find_git_dir(struct jr_arena *arena, const char *folder)
     return link == NULL || strncmp(link, "gitdir: ", 8) != 0
                ? NULL
                : resolve_git_path(arena, top, link + 8);
-}
-
-static bool is_hash(const char *text)
-{
-    size_t len = strspn(text, "0123456789abcdef");
-    return (len == 40 || len == 64) && text[len] == '\0';
 }
 
 /* Look `ref` up in packed-refs, whose lines are "HASH REF". */
@@ -104,175 +96,149 @@ bool jr_git_commit(char ret[static JR_GIT_HASH], const char *folder)
     struct jr_arena arena = JR_ARENA_INIT;
     const char *git_dir = find_git_dir(&arena, folder);
     const char *commit = git_dir == NULL ? NULL : read_commit(&arena, git_dir);
-    bool found = commit != NULL && is_hash(commit);
+    size_t len = commit == NULL ? 0 : strspn(commit, "0123456789abcdef");
+    bool found = (len == 40 || len == 64) && commit[len] == '\0';
     (void)snprintf(ret, JR_GIT_HASH, "%s", found ? commit : "");
     jr_arena_release(&arena);
     return found;
 }
 
-/* Whether `path` is a program in a folder whose names not everybody may change.
- */
-static bool is_program(const char *folder, const char *path)
-{
-    struct stat st;
-    return stat(folder, &st) == 0 && (st.st_mode & S_IWOTH) == 0 && stat(path, &st) == 0 &&
-           S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-/* The git of the PATH's absolute folders. A relative one is wherever the repository is that is
- * looked at: what lies there is not to be executed. */
-static const char *find_program(struct jr_arena *arena, char *const *envp)
+/* The git of the PATH's absolute folders whose names not everybody may change. A relative one is
+ * wherever the repository is that is looked at: what lies there is not to be executed. */
+static const char *find_git(struct jr_arena *arena, char *const *envp)
 {
     const char *at = jr_env_get(envp, "PATH");
+    struct stat st;
     for (size_t len; at != NULL; at = at[len] == '\0' ? NULL : at + len + 1) {
         len = strcspn(at, ":");
         const char *folder = jr_arena_strndup(arena, at, len);
         const char *path = folder == NULL ? NULL : jr_arena_printf(arena, "%s/git", folder);
-        if (path != NULL && folder[0] == '/' && is_program(folder, path))
+        if (path != NULL && folder[0] == '/' && stat(folder, &st) == 0 &&
+            (st.st_mode & S_IWOTH) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+            access(path, X_OK) == 0)
             return path;
     }
     return NULL;
 }
 
-/* git leads a group of its own, so that what it starts can be ended with it. */
-static pid_t spawn_git(const char *path, char *const *argv, const int fds[static 3],
-                       char *const *env)
+static void push_words(struct jr_strv *argv, struct jr_arena *arena, const char *const *words,
+                       const char *before)
 {
-    const struct jr_subprocess git = {
-        .path = path, .argv = argv, .envp = env, .fds = fds, .group = true};
-    return jr_subprocess_start(&git);
-}
-
-static void push_word(struct jr_strv *argv, struct jr_arena *arena, const char *word)
-{
-    jr_strv_push(argv, arena, jr_arena_strdup(arena, word));
-}
-
-static void push_words(struct jr_strv *argv, struct jr_arena *arena, const char *const *words)
-{
-    for (size_t i = 0; words != NULL && words[i] != NULL; i++)
-        push_word(argv, arena, words[i]);
-}
-
-/* What the repository may say is to be executed, said otherwise. */
-static void make_argv(struct jr_strv *argv, struct jr_arena *arena,
-                      const struct jr_git_command *command)
-{
-    static const char *const before[] = {"git", "-C", NULL};
-    static const char *const behind[] = {"--no-pager",
-                                         "--no-optional-locks",
-                                         "--no-replace-objects",
-                                         "-c",
-                                         "core.fsmonitor=false",
-                                         "-c",
-                                         "core.hooksPath=/dev/null",
-                                         "-c",
-                                         "protocol.allow=never",
-                                         NULL};
-    push_words(argv, arena, before);
-    push_word(argv, arena, command->folder);
-    push_words(argv, arena, behind);
-    for (size_t i = 0; command->settings != NULL && command->settings[i] != NULL; i++) {
-        push_word(argv, arena, "-c");
-        push_word(argv, arena, command->settings[i]);
+    for (size_t i = 0; words != NULL && words[i] != NULL; i++) {
+        if (before != NULL)
+            jr_strv_push(argv, arena, jr_arena_strdup(arena, before));
+        jr_strv_push(argv, arena, jr_arena_strdup(arena, words[i]));
     }
-    push_words(argv, arena, command->words);
 }
 
-/* Nothing is asked of anybody, nothing is fetched whatever the repository allows, and what git says
- * is said in English. */
-static void make_environment(struct jr_strv *env, struct jr_arena *arena,
-                             const struct jr_git_command *command)
+int jr_git_keep(void *data, const char *bytes, size_t len)
 {
+    struct jr_buf *to = data;
+    jr_buf_add(to, bytes, len);
+    return to->failed || to->len > MOST_KEPT ? -1 : 0;
+}
+
+static int fail_git(struct jr_error *err, int sys, const char *text)
+{
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s", text);
+    if (err != NULL)
+        err->sys = sys;
+    return -1;
+}
+
+int jr_git_begin(struct jr_task *ret, const struct jr_git_command *command,
+                 const struct jr_buf *input, struct jr_error *err)
+{
+    /* What the repository may say is to be executed, said otherwise. */
+    const char *const before[] = {"git",
+                                  "-C",
+                                  command->folder,
+                                  "--no-pager",
+                                  "--no-optional-locks",
+                                  "--no-replace-objects",
+                                  "-c",
+                                  "core.fsmonitor=false",
+                                  "-c",
+                                  "core.hooksPath=/dev/null",
+                                  "-c",
+                                  "protocol.allow=never",
+                                  NULL};
+    /* Nothing is asked of anybody, nothing is fetched whatever the repository allows, and what git
+     * says is said in English. */
     static const char *const own[] = {"GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=none",
                                       "GIT_NO_LAZY_FETCH=1", "LC_ALL=C", NULL};
-    jr_strv_copy(env, arena, command->envp);
-    jr_env_unset(env, "GIT_*");
-    jr_env_unset(env, "LC_ALL");
-    jr_env_unset(env, "SSH_ASKPASS");
-    push_words(env, arena, own);
-    push_words(env, arena, command->variables);
-}
-
-pid_t jr_git_spawn_command(const struct jr_git_command *command, const int fds[static 3])
-{
+    static const int talking[3] = {JR_FD_TASK, JR_FD_TASK, JR_FD_TASK};
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv argv = {0}, env = {0};
-    make_argv(&argv, &arena, command);
-    make_environment(&env, &arena, command);
-    const char *path = find_program(&arena, command->envp);
-    errno = arena.failed ? ENOMEM : ENOENT;
-    pid_t pid = arena.failed || path == NULL ? -1 : spawn_git(path, argv.items, fds, env.items);
-    int error = errno;
+    *ret = JR_TASK_NONE;
+    push_words(&argv, &arena, before, NULL);
+    push_words(&argv, &arena, command->settings, "-c");
+    push_words(&argv, &arena, command->words, NULL);
+    jr_strv_copy(&env, &arena, command->envp);
+    jr_env_unset(&env, "GIT_*");
+    jr_env_unset(&env, "LC_ALL");
+    jr_env_unset(&env, "SSH_ASKPASS");
+    push_words(&env, &arena, own, NULL);
+    push_words(&env, &arena, command->variables, NULL);
+    const struct jr_subprocess git = {.path = find_git(&arena, command->envp),
+                                      .argv = argv.items,
+                                      .envp = env.items,
+                                      .fds = command->talks ? talking : NULL,
+                                      .group = true};
+    int failed = arena.failed || (input != NULL && input->failed) ? ENOMEM
+                 : git.path == NULL                               ? ENOENT
+                 : jr_task_begin(ret, &git, input) != 0           ? errno
+                                                                  : 0;
     jr_arena_release(&arena);
-    errno = error;
-    return pid;
+    errno = failed;
+    if (failed == ENOENT)
+        return fail_git(err, ENOENT,
+                        "no git program was found (jobrun looks only in absolute folders of the "
+                        "PATH that not everybody may write to)");
+    if (failed == ENOMEM)
+        return fail_git(err, ENOMEM, "out of memory");
+    return failed == 0 ? 0 : jr_error_sys(err, JR_STATUS_LAUNCH, "git");
 }
 
-pid_t jr_git_spawn(const char *folder, const char *const *words, const int fds[static 3],
-                   char *const *envp)
+/* The last line that it wrote, without "fatal: ". */
+static int report_complaint(int fd, struct jr_error *err)
 {
-    const struct jr_git_command command = {.folder = folder, .words = words, .envp = envp};
-    return jr_git_spawn_command(&command, fds);
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, shown = JR_BUF_INIT;
+    off_t end = lseek(fd, 0, SEEK_END);
+    off_t from = end > MOST_SAID ? end - MOST_SAID : 0;
+    if (end <= 0 || lseek(fd, from, SEEK_SET) < 0 ||
+        jr_io_read_fd(&text, fd, MOST_SAID, NULL) != 0 || text.len == 0)
+        return fail_git(err, 0, "git gave no reason");
+    const char *fatal = strstr(text.data, "fatal: ");
+    const char *line = fatal != NULL ? fatal + strlen("fatal: ") : text.data;
+    if (strncmp(line, "error: ", strlen("error: ")) == 0)
+        line += strlen("error: ");
+    jr_buf_escaped(&shown, line, strcspn(line, "\n"));
+    return fail_git(err, 0, shown.failed ? "out of memory" : shown.data);
 }
 
-int jr_git_reap(pid_t pid)
+int jr_git_end(struct jr_task *task, const struct jr_task_sink *sink,
+               const struct jr_task_limit *limit, struct jr_error *err)
 {
-    int status = 0;
-    pid_t reaped;
-    do
-        reaped = waitpid(pid, &status, 0);
-    while (reaped < 0 && errno == EINTR);
-    return reaped == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    int status = 0, failed = jr_task_end(task, sink, limit, &status);
+    if (failed != 0)
+        (void)fail_git(err, failed,
+                       failed == ETIMEDOUT   ? "git did not finish in time"
+                       : failed == EINTR     ? "git was stopped by a signal"
+                       : failed == ECANCELED ? "git printed too much"
+                                             : strerror(failed));
+    else if (status != 0)
+        (void)report_complaint(task->said, err);
+    jr_task_cancel(task);
+    return failed == 0 && status == 0 ? 0 : -1;
 }
 
-void jr_git_kill(pid_t pid)
+int jr_git_run(const struct jr_git_command *command, const struct jr_buf *input,
+               const struct jr_task_sink *sink, const struct jr_task_limit *limit,
+               struct jr_error *err)
 {
-    (void)kill(-pid, SIGKILL);
-    (void)kill(pid, SIGKILL);
-}
-
-enum { LIMIT_MS = 10000, MOST_BYTES = 64 << 20 };
-
-/* Append all that comes out of `fd`, as long as there is time and room; false where that was too
- * little. */
-static bool read_ignored_list(struct jr_buf *out, int fd)
-{
-    const uint64_t end = jr_clock_ns() + LIMIT_MS * UINT64_C(1000000);
-    char piece[8192];
-    for (;;) {
-        uint64_t now = jr_clock_ns();
-        struct pollfd ready = {.fd = fd, .events = POLLIN};
-        int left = now >= end ? 0 : (int)((end - now) / 1000000);
-        int got = poll(&ready, 1, left);
-        if (got < 0 && errno == EINTR)
-            continue;
-        ssize_t len = got <= 0 ? -1 : read(fd, piece, sizeof piece);
-        if (len <= 0)
-            return len == 0 && !out->failed;
-        jr_buf_add(out, piece, (size_t)len);
-        if (out->len > MOST_BYTES)
-            return false;
-    }
-}
-
-/* Ask git; false where it does not answer. */
-static bool list_ignored(struct jr_buf *out, const char *folder, char *const *envp)
-{
-    static const char *const words[] = {
-        "ls-files",    "-z", "--others", "--ignored", "--exclude-standard",
-        "--directory", "--", ".",        NULL};
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return false;
-    const int fds[3] = {-1, ends[1], -1};
-    pid_t pid = jr_git_spawn(folder, words, fds, envp);
-    (void)close(ends[1]);
-    bool answered = pid > 0 && read_ignored_list(out, ends[0]);
-    (void)close(ends[0]);
-    if (pid > 0 && !answered)
-        jr_git_kill(pid);
-    return pid > 0 && jr_git_reap(pid) == 0 && answered;
+    struct jr_task task;
+    return jr_git_begin(&task, command, input, err) != 0 ? -1 : jr_git_end(&task, sink, limit, err);
 }
 
 static int compare_texts_at(const void *a, const void *b)
@@ -283,11 +249,17 @@ static int compare_texts_at(const void *a, const void *b)
 
 struct jr_strv jr_git_ignored(struct jr_arena *arena, const char *folder, char *const *envp)
 {
+    static const char *const words[] = {
+        "ls-files",    "-z", "--others", "--ignored", "--exclude-standard",
+        "--directory", "--", ".",        NULL};
+    const struct jr_task_limit limit = {jr_clock_ns() + IGNORED_NS, -1};
     JR_BUF_CLEANUP struct jr_buf answer = JR_BUF_INIT;
     struct jr_strv ret = {0};
     JR_FREE char *real = realpath(folder, NULL);
     JR_FREE char *top = real == NULL ? NULL : jr_io_find_above(real, ".git");
-    if (top == NULL || !list_ignored(&answer, real, envp))
+    const struct jr_git_command command = {.folder = real, .words = words, .envp = envp};
+    if (top == NULL ||
+        jr_git_run(&command, NULL, &(struct jr_task_sink){jr_git_keep, &answer}, &limit, NULL) != 0)
         return ret;
     for (size_t at = 0; at < answer.len; at += strlen(answer.data + at) + 1)
         jr_strv_push(&ret, arena, jr_arena_strdup(arena, answer.data + at));

@@ -7,11 +7,13 @@
 #define JR_GIT_H
 
 #include <stdbool.h>
-#include <sys/types.h>
+#include <stddef.h>
 
 #include <jobrun/error.h>
 
+#include "base/buf.h"
 #include "base/strv.h"
+#include "base/subprocess.h"
 
 enum { JR_GIT_HASH = 72 }; /* bytes of the largest name of an object */
 
@@ -29,22 +31,29 @@ struct jr_git_command {
     const char *const *settings;  /* NAME=VALUE, over those of the repository */
     const char *const *variables; /* NAME=VALUE, for its environment */
     char *const *envp;            /* less GIT_*, which are not passed on */
+    bool talks;                   /* what it reads is written to the task's `in` */
 };
 
-/* Start it with descriptors 0 to 2 as in `fds`, where -1 is /dev/null, as the leader of a process
- * group. Returns its pid, or -1 with errno set: ENOENT where there is no git in an absolute folder
- * of the PATH of `envp`, or only in one that everybody may write to. */
-pid_t jr_git_spawn_command(const struct jr_git_command *command, const int fds[static 3]);
+/* What a jr_task_sink takes that appends to a jr_buf, which is its data, at most 64 MiB. */
+int jr_git_keep(void *data, const char *bytes, size_t len);
 
-/* The same for a command without settings and variables. */
-pid_t jr_git_spawn(const char *folder, const char *const *words, const int fds[static 3],
-                   char *const *envp);
+/* Start the command, as the leader of a process group. `input` is what it reads; NULL: nothing. 0,
+ * or -1 with `err`, whose `sys` is ENOENT where there is no git in an absolute folder of the PATH
+ * of `envp`, or only in one that everybody may write to. */
+int jr_git_begin(struct jr_task *ret, const struct jr_git_command *command,
+                 const struct jr_buf *input, struct jr_error *err);
 
-/* End it, and what it has started. */
-void jr_git_kill(pid_t pid);
+/* Take its output, and wait for its end, at most as the limit says; then it is killed, and there is
+ * no task. Returns 0 if it ended with 0; else -1 with `err`, whose text is what git said last, less
+ * its "fatal: ", or that there was no time; its `sys` is ETIMEDOUT without time, EINTR where it was
+ * stopped, ECANCELED where the sink ended it, 0 where git failed. */
+int jr_git_end(struct jr_task *task, const struct jr_task_sink *sink,
+               const struct jr_task_limit *limit, struct jr_error *err);
 
-/* Wait for it. Returns its exit status; -1 when a signal ended it. */
-int jr_git_reap(pid_t pid);
+/* Start it, and wait for its end. */
+int jr_git_run(const struct jr_git_command *command, const struct jr_buf *input,
+               const struct jr_task_sink *sink, const struct jr_task_limit *limit,
+               struct jr_error *err);
 
 /* Which files below a folder git is told to ignore. */
 

@@ -43,7 +43,7 @@ static int read_patch(struct repository *repository, struct jr_error *err)
                                     .passes = passes_aside,
                                     .shows = jr_repository_shows,
                                     .data = repository};
-    const struct jr_git_sink sink = {jr_code_reader_take, &reader};
+    const struct jr_task_sink sink = {jr_code_reader_take, &reader};
     if (!may_differ(repository))
         return 0;
     int failed = jr_snapshot_diff(&repository->snapshot, repository->prefix, &sink, err);

@@ -34,7 +34,7 @@ struct jr_run_tree_request {
     const struct jr_secrets *secrets;
     char *const *envp;
     int limit_ms; /* that git may take in all */
-    int stop_fd;  /* see jr_git_limit */
+    int stop_fd;  /* see jr_task_limit */
 };
 
 struct jr_run_tree {

@@ -93,7 +93,7 @@ int jr_snapshot_open(struct jr_snapshot *ret, const struct jr_work_tree *tree,
 }
 
 int jr_snapshot_run(const struct jr_snapshot *snapshot, const char *const *words,
-                    const struct jr_buf *input, const struct jr_git_sink *sink,
+                    const struct jr_buf *input, const struct jr_task_sink *sink,
                     struct jr_error *err)
 {
     const char *const variables[] = {snapshot->variables[0], snapshot->variables[1],
@@ -105,7 +105,7 @@ int jr_snapshot_run(const struct jr_snapshot *snapshot, const char *const *words
         .variables = variables,
         .envp = snapshot->look->envp,
     };
-    static const struct jr_git_sink none = {NULL, NULL};
+    static const struct jr_task_sink none = {NULL, NULL};
     return jr_git_run(&command, input, sink == NULL ? &none : sink, &snapshot->look->limit, err);
 }
 
@@ -181,7 +181,7 @@ int jr_snapshot_names(const struct jr_snapshot *snapshot, const struct jr_buf *p
 {
     const char *const words[] = {"hash-object", "--stdin-paths",
                                  as_they_lie ? "--no-filters" : NULL, NULL};
-    const struct jr_git_sink sink = {jr_git_keep, ret};
+    const struct jr_task_sink sink = {jr_git_keep, ret};
     JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT;
     for (size_t at = 0; at < paths->len; at += strlen(paths->data + at) + 1) {
         add_quoted_path(&quoted, paths->data + at);
@@ -193,7 +193,7 @@ int jr_snapshot_names(const struct jr_snapshot *snapshot, const struct jr_buf *p
 }
 
 int jr_snapshot_diff(const struct jr_snapshot *snapshot, const char *prefix,
-                     const struct jr_git_sink *sink, struct jr_error *err)
+                     const struct jr_task_sink *sink, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf old = JR_BUF_INIT, new = JR_BUF_INIT;
     const char *none = snapshot->tree->sha256 ? NO_FILES_SHA256 : NO_FILES_SHA1;
@@ -231,7 +231,7 @@ int jr_snapshot_tree(const struct jr_snapshot *snapshot, char ret[static JR_GIT_
 {
     static const char *const words[] = {"write-tree", "--missing-ok", NULL};
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
-    const struct jr_git_sink sink = {jr_git_keep, &name};
+    const struct jr_task_sink sink = {jr_git_keep, &name};
     if (jr_snapshot_run(snapshot, words, NULL, &sink, err) != 0)
         return -1;
     size_t len = strspn(name.data == NULL ? "" : name.data, "0123456789abcdef");

@@ -7,7 +7,7 @@
 #define JR_SNAPSHOT_H
 
 #include "base/buf.h"
-#include "vcs/git_output.h"
+#include "vcs/git.h"
 #include "vcs/work_tree.h"
 
 struct jr_snapshot {
@@ -24,7 +24,7 @@ int jr_snapshot_open(struct jr_snapshot *ret, const struct jr_work_tree *tree,
 
 /* Run a git command in it. `input` and `sink` may be NULL. */
 int jr_snapshot_run(const struct jr_snapshot *snapshot, const char *const *words,
-                    const struct jr_buf *input, const struct jr_git_sink *sink,
+                    const struct jr_buf *input, const struct jr_task_sink *sink,
                     struct jr_error *err);
 
 /* Take the paths of `drop` out of it, and then those of `take` in as they lie, or out where nothing
@@ -50,7 +50,7 @@ int jr_snapshot_names(const struct jr_snapshot *snapshot, const struct jr_buf *p
  * --raw -z` has them, a NUL, and the text of each. `prefix` is before every
  * path of the text. */
 int jr_snapshot_diff(const struct jr_snapshot *snapshot, const char *prefix,
-                     const struct jr_git_sink *sink, struct jr_error *err);
+                     const struct jr_task_sink *sink, struct jr_error *err);
 
 /* The name of the whole as a tree. */
 int jr_snapshot_tree(const struct jr_snapshot *snapshot, char ret[static JR_GIT_HASH],

@@ -241,7 +241,7 @@ static const char *const whole_words[] = {"status",
                                           NULL};
 static const char *const entry_words[] = {"ls-files", "-z", "-v", "-s", NULL};
 
-static int begin_list(struct jr_git_process *ret, const struct jr_work_tree *tree,
+static int begin_list(struct jr_task *ret, const struct jr_work_tree *tree,
                       const char *const *words, const struct jr_work_look *look,
                       struct jr_error *err)
 {
@@ -250,11 +250,11 @@ static int begin_list(struct jr_git_process *ret, const struct jr_work_tree *tre
 }
 
 /* Take what a process lists. */
-static int end_list(struct jr_git_process *process, struct records *records, struct jr_error *err)
+static int end_list(struct jr_task *process, struct records *records, struct jr_error *err)
 {
     struct jr_work_tree *tree = records->tree;
     JR_CLOSE int top_fd = open(tree->top, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const struct jr_git_sink sink = {take_records, records};
+    const struct jr_task_sink sink = {take_records, records};
     records->top_fd = top_fd;
     int failed = jr_git_end(process, &sink, &records->look->limit, err);
     jr_buf_release(&records->partial);
@@ -266,7 +266,7 @@ int jr_work_tree_look(struct jr_work_tree *tree, const struct jr_work_look *look
                       struct jr_error *err)
 {
     struct records records = {.tree = tree, .look = look, .take = take_entry};
-    struct jr_git_process entries;
+    struct jr_task entries;
     if (begin_list(&tree->status, tree, look->whole ? whole_words : status_words, look, err) != 0 ||
         begin_list(&entries, tree, entry_words, look, err) != 0)
         return -1;

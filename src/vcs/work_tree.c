@@ -28,10 +28,10 @@ struct jr_git_command jr_work_tree_command(const struct jr_work_tree *tree, cons
 }
 
 /* Keep what a process answers. */
-static int keep_answer(struct jr_buf *answer, struct jr_git_process *process,
+static int keep_answer(struct jr_buf *answer, struct jr_task *process,
                        const struct jr_work_look *look, struct jr_error *err)
 {
-    const struct jr_git_sink sink = {jr_git_keep, answer};
+    const struct jr_task_sink sink = {jr_git_keep, answer};
     return jr_git_end(process, &sink, &look->limit, err);
 }
 
@@ -148,7 +148,7 @@ static int ask_twice(struct jr_work_tree *tree, const char *folder, const struct
     JR_BUF_CLEANUP struct jr_buf places = JR_BUF_INIT, keys = JR_BUF_INIT;
     const struct jr_git_command first = jr_work_tree_command(tree, folder, where, look);
     const struct jr_git_command second = jr_work_tree_command(tree, folder, what, look);
-    struct jr_git_process asked[2] = {JR_GIT_PROCESS_INIT, JR_GIT_PROCESS_INIT};
+    struct jr_task asked[2] = {JR_TASK_NONE, JR_TASK_NONE};
     JR_FREE char *around = jr_io_find_above(folder, ".git");
     int failed = jr_git_begin(&asked[0], &first, NULL, err);
     if (failed == 0)
@@ -163,8 +163,8 @@ static int ask_twice(struct jr_work_tree *tree, const char *folder, const struct
         failed = keep_answer(&keys, &asked[1], look, err);
     if (failed == 0)
         failed = take_filters(tree, &keys, err);
-    jr_git_cancel(&asked[0]);
-    jr_git_cancel(&asked[1]);
+    jr_task_cancel(&asked[0]);
+    jr_task_cancel(&asked[1]);
     return failed;
 }
 
@@ -177,7 +177,7 @@ int jr_work_tree_open(struct jr_work_tree *ret, const char *folder, const struct
                                       "core.safecrlf=false",  "core.splitIndex=false",
                                       "core.compression=0",   "core.bigFileThreshold=16m",
                                       "index.skipHash=true",  NULL};
-    *ret = (struct jr_work_tree){.status = JR_GIT_PROCESS_INIT};
+    *ret = (struct jr_work_tree){.status = JR_TASK_NONE};
     for (size_t i = 0; own[i] != NULL; i++)
         jr_strv_push(&ret->settings, &ret->arena, jr_arena_strdup(&ret->arena, own[i]));
     if (ret->arena.failed)
@@ -187,7 +187,7 @@ int jr_work_tree_open(struct jr_work_tree *ret, const char *folder, const struct
 
 void jr_work_tree_release(struct jr_work_tree *tree)
 {
-    jr_git_cancel(&tree->status);
+    jr_task_cancel(&tree->status);
     jr_buf_release(&tree->tracked);
     jr_arena_release(&tree->arena);
 }

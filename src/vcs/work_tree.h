@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/strv.h"
-#include "vcs/git_output.h"
+#include "vcs/git.h"
 
 /* A file that differs. */
 struct jr_work_file {
@@ -27,15 +27,15 @@ struct jr_work_file {
 
 struct jr_work_tree {
     struct jr_arena arena;
-    struct jr_git_process status; /* `git status`, while it runs */
-    const char *top;              /* absolute, without links */
-    const char *index;            /* absolute; there may be none */
-    const char *objects;          /* absolute */
-    struct jr_strv settings;      /* for every git process: no filters */
-    char commit[JR_GIT_HASH];     /* "": there is none yet */
-    bool sha256;                  /* of its objects; else SHA-1 */
-    bool changed;                 /* tracked files differ from the commit */
-    struct jr_work_file *files;   /* that differ from the commit */
+    struct jr_task status;      /* `git status`, while it runs */
+    const char *top;            /* absolute, without links */
+    const char *index;          /* absolute; there may be none */
+    const char *objects;        /* absolute */
+    struct jr_strv settings;    /* for every git process: no filters */
+    char commit[JR_GIT_HASH];   /* "": there is none yet */
+    bool sha256;                /* of its objects; else SHA-1 */
+    bool changed;               /* tracked files differ from the commit */
+    struct jr_work_file *files; /* that differ from the commit */
     size_t files_count;
     struct jr_strv aside;      /* tracked files that are not to count */
     struct jr_strv hidden;     /* tracked files that git was told not to look at */
@@ -54,8 +54,8 @@ struct jr_work_look {
     const char *log_dir; /* neither it nor anything below it counts */
     char *const *files;  /* these do not, either; NULL-terminated */
     char *const *envp;
-    bool whole;                /* also what does not differ, and is ignored */
-    struct jr_git_limit limit; /* of all that git does */
+    bool whole;                 /* also what does not differ, and is ignored */
+    struct jr_task_limit limit; /* of all that git does */
 };
 
 /* Find the work tree around the absolute path `folder`, which a `.git` lies in or above. 0, or -1

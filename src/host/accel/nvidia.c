@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "host/ask.h"
+#include "base/subprocess.h"
 
 #include "base/banned.h"
 
@@ -351,10 +351,11 @@ const char *jr_nvml_read(struct jr_host_reader *probe, struct jr_accel_list *fou
                     ? LIBRARY
                     : jr_arena_printf(&probe->scratch, "%s/" LIBRARY, probe->root),
         .what = what};
-    const struct jr_ask ask = {answer_nvml_question, &question, limit_ms, ANSWER_MOST};
+    const struct jr_subprocess asked = {.call = answer_nvml_question, .data = &question};
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    const char *why = question.path == NULL ? "cannot be found, because memory ran out"
-                                            : jr_ask(&out, probe->arena, &ask);
+    const char *why = question.path == NULL
+                          ? "cannot be found, because memory ran out"
+                          : jr_subprocess_ask(&out, probe->arena, &asked, limit_ms, ANSWER_MOST);
     struct record record;
     for (size_t at = 0; why == NULL && at + sizeof record <= out.len; at += sizeof record) {
         memcpy(&record, out.data + at, sizeof record);

@@ -10,7 +10,7 @@
 #include "judge/judge.h"
 #include "record/record_folder.h"
 #include "resolve/spec_diff.h"
-#include "vcs/git_output.h"
+#include "vcs/git.h"
 
 #include "base/banned.h"
 
@@ -137,7 +137,7 @@ static void read_commits(struct jr_code_contrast *contrast, struct changes *to, 
     const char *const commits[] = {contrast->a.code.commit, contrast->b.code.commit};
     const char *const tops[] = {contrast->b.code.top, contrast->a.code.top};
     JR_BUF_CLEANUP struct jr_buf raw = JR_BUF_INIT;
-    const struct jr_git_sink sink = {jr_git_keep, &raw};
+    const struct jr_task_sink sink = {jr_git_keep, &raw};
     contrast->partial = commits[0] != NULL || commits[1] != NULL;
     if (!is_object(commits[0]) || !is_object(commits[1]))
         return;
@@ -149,7 +149,7 @@ static void read_commits(struct jr_code_contrast *contrast, struct changes *to, 
                                  "--no-renames", commits[0], commits[1], "--",    NULL};
     for (size_t i = 0; i < 2 && contrast->partial; i++) {
         const struct jr_git_command command = {.folder = tops[i], .words = words, .envp = envp};
-        const struct jr_git_limit limit = {jr_clock_ns() + LIMIT_MS * UINT64_C(1000000), -1};
+        const struct jr_task_limit limit = {jr_clock_ns() + LIMIT_MS * UINT64_C(1000000), -1};
         jr_buf_clear(&raw);
         contrast->partial = tops[i] == NULL || tops[i][0] != '/' ||
                             jr_git_run(&command, NULL, &sink, &limit, NULL) != 0;
