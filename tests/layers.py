@@ -86,6 +86,7 @@ GENERATED = {
     "generated/version.h": " ".join(SEES),
     "generated/diag_help.h": "diag",
     "generated/scripts.h": "cli",
+    "generated/missing_module.h": "session",
     "generated/sheets.h": "report",
 }
 

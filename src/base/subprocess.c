@@ -295,7 +295,7 @@ struct answer {
     size_t most;
 };
 
-static int take_answer(void *data, const char *bytes, size_t len)
+static int keep_answer(void *data, const char *bytes, size_t len)
 {
     const struct answer *answer = data;
     jr_buf_add(answer->to, bytes, len);
@@ -321,7 +321,7 @@ const char *jr_subprocess_ask(struct jr_buf *out, struct jr_arena *arena,
             (void)dprintf(asked.fds[2], "%s\n", strerror(errno));
         return "exited with code 127";
     }
-    int failed = jr_task_end(&task, &(struct jr_task_sink){take_answer, &answer}, &limit, &status);
+    int failed = jr_task_end(&task, &(struct jr_task_sink){keep_answer, &answer}, &limit, &status);
     jr_task_cancel(&task);
     if (failed == ETIMEDOUT)
         return jr_arena_printf(arena, "gave no answer within %g s", limit_ms / 1000.0);

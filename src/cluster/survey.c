@@ -131,7 +131,7 @@ static int answer_look_up(void *address, int fd)
 }
 
 /* It comes in one piece. */
-static int take_answer(void *data, const char *bytes, size_t len)
+static int take_look_up(void *data, const char *bytes, size_t len)
 {
     bool whole = len == 2 * sizeof(int);
     memcpy(data, bytes, whole ? len : 0);
@@ -144,7 +144,7 @@ int jr_reach_resolve(const char *address, bool *ret_own, struct jr_error *err)
     const struct jr_subprocess asked = {
         .asked = true, .call = answer_look_up, .data = (void *)address};
     const struct jr_task_limit limit = {jr_clock_ns() + LOOK_UP_NS, -1};
-    const struct jr_task_sink sink = {take_answer, answer};
+    const struct jr_task_sink sink = {take_look_up, answer};
     struct jr_task task;
     int failed = jr_task_begin(&task, &asked, NULL) != 0
                      ? errno

@@ -23,9 +23,6 @@
 #include "record/record_folder.h"
 #include "session/submission.h"
 #include "spec/template_text.h"
-#include "vcs/code_patch.h"
-#include "vcs/snapshot.h"
-#include "vcs/tree_stamp.h"
 
 #include "base/banned.h"
 

@@ -1,13 +1,8 @@
-#include "vcs/code_patch.h"
+/* The difference of a work tree as a patch. Declared in internal.h. */
+#include "vcs/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-#include "vcs/git.h"
-#include "vcs/snapshot.h"
-#include "vcs/work_list.h"
-#include "vcs/work_tree.h"
 
 #include "base/banned.h"
 
@@ -17,16 +12,9 @@
 
 const char *jr_left_out_word(enum jr_left_out_why why)
 {
-#define WORD(name, word, help) word,
+#define WORD(name, word) word,
     static const char *const words[] = {JR_LEFT_OUTS(WORD)};
     return words[why];
-}
-
-const char *jr_left_out_help(enum jr_left_out_why why)
-{
-#define HELP(name, word, help) help,
-    static const char *const helps[] = {JR_LEFT_OUTS(HELP)};
-    return helps[why];
 }
 
 void jr_code_patch_leave(struct jr_code_patch *patch, const char *path, enum jr_left_out_why why)
@@ -96,35 +84,26 @@ static void close_piece(struct jr_code_reader *reader)
     reader->encoded = reader->complete = false;
 }
 
-/* The next path that has a text. */
-static void open_piece(struct jr_code_reader *reader)
-{
-    close_piece(reader);
-    reader->piece = (struct jr_code_piece){0};
-    if (reader->next < reader->paths_count)
-        reader->piece.path = reader->paths[reader->next++];
-    reader->open = true;
-}
-
-/* What is no text is in the patch as it is now, and then, for who takes the patch back, as it was;
- * an empty line ends each. What it was stays where it is, in the commit. */
-static void begin_bytes(struct jr_code_reader *reader)
-{
-    reader->encoded = reader->shows != NULL && reader->shows(reader->data, reader->piece.path);
-    reader->binary = !reader->encoded;
-}
-
 static void take_diff_line(struct jr_code_reader *reader, const struct jr_buf *line)
 {
     bool begins = !reader->cut;
-    if (begins && strncmp(line->data, HEAD, sizeof HEAD - 1) == 0)
-        open_piece(reader);
+    if (begins && strncmp(line->data, HEAD, sizeof HEAD - 1) == 0) {
+        close_piece(reader);
+        reader->piece = (struct jr_code_piece){0};
+        if (reader->next < reader->paths_count) /* the next that has a text */
+            reader->piece.path = reader->paths[reader->next++];
+        reader->open = true;
+    }
     if (!reader->open || reader->piece.path == NULL || reader->large)
         return;
     if (begins && strncmp(line->data, BINARY, sizeof BINARY - 1) == 0)
         reader->binary = true;
-    else if (begins && strncmp(line->data, BYTES, sizeof BYTES - 1) == 0)
-        begin_bytes(reader);
+    else if (begins && strncmp(line->data, BYTES, sizeof BYTES - 1) == 0) {
+        /* What is no text is in the patch as it is now, and then, for who takes the patch back, as
+         * it was; an empty line ends each. What it was stays where it is, in the commit. */
+        reader->encoded = reader->shows != NULL && reader->shows(reader->data, reader->piece.path);
+        reader->binary = !reader->encoded;
+    }
     if (reader->binary || reader->complete)
         return;
     reader->complete = begins && reader->encoded && line->data[0] == '\n';
@@ -135,14 +114,6 @@ static void take_diff_line(struct jr_code_reader *reader, const struct jr_buf *l
     }
 }
 
-static void push_text(struct jr_code_reader *reader, const char *path)
-{
-    const char **slot =
-        jr_arena_push(reader->patch->arena, &reader->paths, &reader->paths_count, sizeof *slot);
-    if (slot != NULL)
-        *slot = path;
-}
-
 /* A file that has become something else, such as a link, has two texts. */
 static void take_path(struct jr_code_reader *reader, const char *path)
 {
@@ -151,9 +122,12 @@ static void take_path(struct jr_code_reader *reader, const char *path)
                             ? NULL
                             : jr_arena_printf(arena, "%s%s", reader->prefix, path);
     reader->patch->differs |= whole != NULL;
-    push_text(reader, whole);
-    if (reader->state == 'T')
-        push_text(reader, whole);
+    for (int i = reader->state == 'T' ? 2 : 1; i > 0; i--) {
+        const char **slot =
+            jr_arena_push(arena, &reader->paths, &reader->paths_count, sizeof *slot);
+        if (slot != NULL)
+            *slot = whole;
+    }
 }
 
 /* ":100644 100644 OBJECT OBJECT M", then its path; at last an empty one. */
@@ -220,92 +194,4 @@ void jr_code_patch_release(struct jr_code_patch *patch)
     free(patch->pieces);
     patch->pieces = NULL;
     patch->count = 0;
-}
-
-/* The commit's files, changed by the patch, as an index. */
-static int make_index(const struct jr_snapshot *snapshot, const struct jr_rebuild_request *request,
-                      struct jr_error *err)
-{
-    const char *const read[] = {"read-tree", request->commit, NULL};
-    static const char *const empty[] = {"read-tree", "--empty", NULL};
-    static const char *const apply[] = {"apply", "--cached", "--whitespace=nowarn", "-", NULL};
-    if (jr_snapshot_run(snapshot, request->commit == NULL ? empty : read, NULL, NULL, err) != 0)
-        return jr_error_wrap(err, "the commit of the run");
-    if (request->patch->len > 0 && jr_snapshot_run(snapshot, apply, request->patch, NULL, err) != 0)
-        return jr_error_wrap(err, "the patch of the run");
-    return 0;
-}
-
-/* All files of the index, and their paths. */
-static int check_out(const struct jr_snapshot *snapshot, struct jr_arena *arena,
-                     const struct jr_rebuild_request *request, struct jr_buf *ret_files,
-                     struct jr_error *err)
-{
-    static const char *const list[] = {"ls-files", "-z", NULL};
-    const struct jr_task_sink sink = {jr_git_keep, ret_files};
-    const char *folder = jr_arena_printf(arena, "%s/tree", request->scratch);
-    const char *prefix = jr_arena_printf(arena, "--prefix=%s/", folder);
-    const char *const words[] = {"checkout-index", "-a", "-f", "-q", prefix, NULL};
-    if (folder == NULL || prefix == NULL)
-        return jr_git_report_memory(err);
-    if (mkdir(folder, 0700) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
-    if (jr_snapshot_run(snapshot, words, NULL, NULL, err) != 0)
-        return -1;
-    return jr_snapshot_run(snapshot, list, NULL, &sink, err);
-}
-
-/* Take out what did not count, as when the tree was recorded. */
-static int drop_others(const struct jr_snapshot *snapshot, const struct jr_buf *paths,
-                       const struct jr_work_look *look, struct jr_error *err)
-{
-    JR_BUF_CLEANUP struct jr_buf drop = JR_BUF_INIT, none = JR_BUF_INIT;
-    for (size_t at = 0; at < paths->len; at += strlen(paths->data + at) + 1)
-        if (jr_work_tree_is_aside(snapshot->tree, look, paths->data + at))
-            jr_buf_add(&drop, paths->data + at, strlen(paths->data + at) + 1);
-    return jr_snapshot_update(snapshot, &drop, &none, err);
-}
-
-static int rebuild(const struct jr_snapshot *snapshot, struct jr_arena *arena,
-                   const struct jr_rebuild_request *request, struct jr_buf *ret_files,
-                   struct jr_error *err)
-{
-    char name[JR_GIT_HASH];
-    if (make_index(snapshot, request, err) != 0 ||
-        check_out(snapshot, arena, request, ret_files, err) != 0 ||
-        drop_others(snapshot, ret_files, snapshot->look, err) != 0 ||
-        jr_snapshot_tree(snapshot, name, err) != 0)
-        return -1;
-    if (strcmp(name, request->tree) == 0)
-        return 0;
-    return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "the commit and the patch of the run make another tree, %.12s, than the "
-                        "one that was recorded, %.12s (submodules, for example, are in neither)",
-                        name, request->tree);
-}
-
-int jr_tree_rebuild(const struct jr_rebuild_request *request, struct jr_buf *ret_files,
-                    struct jr_error *err)
-{
-    const struct jr_work_look look = {.log_dir = request->log_dir,
-                                      .files = request->files,
-                                      .envp = request->envp,
-                                      .limit = request->limit};
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_work_tree tree;
-    struct jr_snapshot snapshot = {0};
-    const char *folder = jr_arena_printf(&arena, "%s/git", request->scratch);
-    int failed = jr_work_tree_open(&tree, request->top, &look, err);
-    if (failed == 0 && mkdir(request->scratch, 0700) != 0)
-        failed = jr_error_sys(err, JR_STATUS_LAUNCH, "%s", request->scratch);
-    tree.index = jr_arena_printf(&arena, "%s/none", request->scratch);
-    if (failed == 0)
-        failed = folder == NULL ? jr_git_report_memory(err)
-                                : jr_snapshot_open(&snapshot, &tree, &look, folder, err);
-    if (failed == 0)
-        failed = rebuild(&snapshot, &arena, request, ret_files, err);
-    jr_snapshot_release(&snapshot);
-    jr_work_tree_release(&tree);
-    jr_arena_release(&arena);
-    return failed;
 }

@@ -1,8 +1,11 @@
-#include "vcs/snapshot.h"
+/* A work tree as a tree of git's, and the same out of a commit and a patch. Declared in internal.h
+ * and run_tree.h. */
+#include "vcs/internal.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,49 +66,34 @@ static void add_quoted_path(struct jr_buf *out, const char *path)
     jr_buf_char(out, '"');
 }
 
-static int make_folders(struct jr_snapshot *snapshot, const char *folder, struct jr_error *err)
-{
-    const char *objects = jr_arena_printf(&snapshot->arena, "%s/objects", folder);
-    if (objects == NULL)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    if (mkdir(folder, 0700) != 0 || mkdir(objects, 0700) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
-    JR_BUF_CLEANUP struct jr_buf alternate = JR_BUF_INIT;
-    add_quoted_path(&alternate, snapshot->tree->objects);
-    struct jr_arena *arena = &snapshot->arena;
-    snapshot->variables[0] = jr_arena_printf(arena, "GIT_OBJECT_DIRECTORY=%s", objects);
-    snapshot->variables[1] = jr_arena_printf(arena, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s",
-                                             jr_buf_keep(&alternate, arena));
-    snapshot->variables[2] = jr_arena_printf(arena, "GIT_INDEX_FILE=%s/index", folder);
-    return arena->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
-}
-
 int jr_snapshot_open(struct jr_snapshot *ret, const struct jr_work_tree *tree,
                      const struct jr_work_look *look, const char *folder, struct jr_error *err)
 {
+    JR_BUF_CLEANUP struct jr_buf alternate = JR_BUF_INIT;
     *ret = (struct jr_snapshot){.tree = tree, .look = look};
-    if (make_folders(ret, folder, err) != 0)
-        return -1;
-    const char *index = jr_arena_printf(&ret->arena, "%s/index", folder);
-    if (index == NULL)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    return copy_index(tree->index, index, err);
+    struct jr_arena *arena = &ret->arena;
+    const char *index = jr_arena_printf(arena, "%s/index", folder);
+    const char *objects = jr_arena_printf(arena, "%s/objects", folder);
+    if (arena->failed)
+        return jr_git_report_memory(err);
+    if (mkdir(folder, 0700) != 0 || mkdir(objects, 0700) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
+    add_quoted_path(&alternate, tree->objects);
+    ret->variables[0] = jr_arena_printf(arena, "GIT_OBJECT_DIRECTORY=%s", objects);
+    ret->variables[1] = jr_arena_printf(arena, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s",
+                                        jr_buf_keep(&alternate, arena));
+    ret->variables[2] = jr_arena_printf(arena, "GIT_INDEX_FILE=%s", index);
+    return arena->failed ? jr_git_report_memory(err) : copy_index(tree->index, index, err);
 }
 
 int jr_snapshot_run(const struct jr_snapshot *snapshot, const char *const *words,
                     const struct jr_buf *input, const struct jr_task_sink *sink,
                     struct jr_error *err)
 {
-    const char *const variables[] = {snapshot->variables[0], snapshot->variables[1],
-                                     snapshot->variables[2], NULL};
-    const struct jr_git_command command = {
-        .folder = snapshot->tree->top,
-        .words = words,
-        .settings = (const char *const *)snapshot->tree->settings.items,
-        .variables = variables,
-        .envp = snapshot->look->envp,
-    };
     static const struct jr_task_sink none = {NULL, NULL};
+    struct jr_git_command command =
+        jr_work_tree_command(snapshot->tree, snapshot->tree->top, words, snapshot->look);
+    command.variables = snapshot->variables;
     return jr_git_run(&command, input, sink == NULL ? &none : sink, &snapshot->look->limit, err);
 }
 
@@ -148,7 +136,7 @@ static int update_at_once(const struct jr_snapshot *snapshot, const struct jr_bu
     jr_strv_push(&words, &arena, jr_arena_strdup(&arena, "--no-force-remove"));
     jr_strv_push(&words, &arena, jr_arena_strdup(&arena, "--stdin"));
     int failed = arena.failed
-                     ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                     ? jr_git_report_memory(err)
                      : jr_snapshot_run(snapshot, (const char *const *)words.items, take, NULL, err);
     jr_arena_release(&arena);
     return failed;
@@ -160,7 +148,7 @@ int jr_snapshot_update(const struct jr_snapshot *snapshot, const struct jr_buf *
     static const char *const words[] = {"update-index", "-z",      "--add", "--remove",
                                         "--replace",    "--stdin", NULL};
     if (drop->failed || take->failed)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        return jr_git_report_memory(err);
     if (drop->len > 0 && take->len > 0 && drop->len < MOST_WORDS)
         return update_at_once(snapshot, drop, take, err);
     if (drop_all(snapshot, drop, err) != 0)
@@ -188,7 +176,7 @@ int jr_snapshot_names(const struct jr_snapshot *snapshot, const struct jr_buf *p
         jr_buf_char(&quoted, '\n');
     }
     if (paths->failed || quoted.failed)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        return jr_git_report_memory(err);
     return jr_snapshot_run(snapshot, words, &quoted, &sink, err);
 }
 
@@ -201,7 +189,7 @@ int jr_snapshot_diff(const struct jr_snapshot *snapshot, const char *prefix,
     jr_buf_printf(&old, "--src-prefix=a/%s", prefix);
     jr_buf_printf(&new, "--dst-prefix=b/%s", prefix);
     if (old.failed || new.failed)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        return jr_git_report_memory(err);
     const char *const words[] = {"-c",
                                  "core.compression=6", /* of what is no text */
                                  "diff-index",
@@ -245,6 +233,89 @@ int jr_snapshot_tree(const struct jr_snapshot *snapshot, char ret[static JR_GIT_
 void jr_snapshot_release(struct jr_snapshot *snapshot)
 {
     jr_arena_release(&snapshot->arena);
+}
+
+/* The commit's files, changed by the patch, as an index. */
+static int make_index(const struct jr_snapshot *snapshot, const struct jr_rebuild_request *request,
+                      struct jr_error *err)
+{
+    const char *const read[] = {"read-tree", request->commit, NULL};
+    static const char *const empty[] = {"read-tree", "--empty", NULL};
+    static const char *const apply[] = {"apply", "--cached", "--whitespace=nowarn", "-", NULL};
+    if (jr_snapshot_run(snapshot, request->commit == NULL ? empty : read, NULL, NULL, err) != 0)
+        return jr_error_wrap(err, "the commit of the run");
+    if (request->patch->len > 0 && jr_snapshot_run(snapshot, apply, request->patch, NULL, err) != 0)
+        return jr_error_wrap(err, "the patch of the run");
+    return 0;
+}
+
+/* All files of the index, and their paths. */
+static int check_out(const struct jr_snapshot *snapshot, struct jr_arena *arena,
+                     const struct jr_rebuild_request *request, struct jr_buf *ret_files,
+                     struct jr_error *err)
+{
+    static const char *const list[] = {"ls-files", "-z", NULL};
+    const struct jr_task_sink sink = {jr_git_keep, ret_files};
+    const char *folder = jr_arena_printf(arena, "%s/tree", request->scratch);
+    const char *prefix = jr_arena_printf(arena, "--prefix=%s/", folder);
+    const char *const words[] = {"checkout-index", "-a", "-f", "-q", prefix, NULL};
+    if (folder == NULL || prefix == NULL)
+        return jr_git_report_memory(err);
+    if (mkdir(folder, 0700) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
+    if (jr_snapshot_run(snapshot, words, NULL, NULL, err) != 0)
+        return -1;
+    return jr_snapshot_run(snapshot, list, NULL, &sink, err);
+}
+
+static int rebuild(const struct jr_snapshot *snapshot, struct jr_arena *arena,
+                   const struct jr_rebuild_request *request, struct jr_buf *ret_files,
+                   struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf drop = JR_BUF_INIT, none = JR_BUF_INIT;
+    char name[JR_GIT_HASH];
+    if (make_index(snapshot, request, err) != 0 ||
+        check_out(snapshot, arena, request, ret_files, err) != 0)
+        return -1;
+    /* Take out what did not count, as when the tree was recorded. */
+    for (size_t at = 0; at < ret_files->len; at += strlen(ret_files->data + at) + 1)
+        if (jr_work_tree_is_aside(snapshot->tree, snapshot->look, ret_files->data + at))
+            jr_buf_add(&drop, ret_files->data + at, strlen(ret_files->data + at) + 1);
+    if (jr_snapshot_update(snapshot, &drop, &none, err) != 0 ||
+        jr_snapshot_tree(snapshot, name, err) != 0)
+        return -1;
+    if (strcmp(name, request->tree) == 0)
+        return 0;
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "the commit and the patch of the run make another tree, %.12s, than the "
+                        "one that was recorded, %.12s (submodules, for example, are in neither)",
+                        name, request->tree);
+}
+
+int jr_tree_rebuild(const struct jr_rebuild_request *request, struct jr_buf *ret_files,
+                    struct jr_error *err)
+{
+    const struct jr_work_look look = {.log_dir = request->log_dir,
+                                      .files = request->files,
+                                      .envp = request->envp,
+                                      .limit = request->limit};
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_work_tree tree;
+    struct jr_snapshot snapshot = {0};
+    const char *folder = jr_arena_printf(&arena, "%s/git", request->scratch);
+    int failed = jr_work_tree_open(&tree, request->top, &look, err);
+    if (failed == 0 && mkdir(request->scratch, 0700) != 0)
+        failed = jr_error_sys(err, JR_STATUS_LAUNCH, "%s", request->scratch);
+    tree.index = jr_arena_printf(&arena, "%s/none", request->scratch);
+    if (failed == 0)
+        failed = folder == NULL ? jr_git_report_memory(err)
+                                : jr_snapshot_open(&snapshot, &tree, &look, folder, err);
+    if (failed == 0)
+        failed = rebuild(&snapshot, &arena, request, ret_files, err);
+    jr_snapshot_release(&snapshot);
+    jr_work_tree_release(&tree);
+    jr_arena_release(&arena);
+    return failed;
 }
 
 static void remove_folder(int at, const char *name, int depth)

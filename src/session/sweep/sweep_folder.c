@@ -19,7 +19,6 @@
 #include "resolve/resolve.h"
 #include "session/render_session.h"
 #include "session/sweep/internal.h"
-#include "vcs/tree_stamp.h"
 
 #include "base/banned.h"
 

@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "vcs/code_patch.h"
+#include "vcs/internal.h"
 
 #include "scratch.h"
 #include "unit.h"

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "repository.h"
-#include "vcs/code_patch.h"
 
 #define LIMIT_MS 60000
 

@@ -1,5 +1,5 @@
 /* Stamps of work trees: what changes one, and when there is none. */
-#include "vcs/tree_stamp.h"
+#include "vcs/run_tree.h"
 
 #include <time.h>
 
