@@ -13,15 +13,6 @@
 
 #include "base/banned.h"
 
-/* The spec has checked the form; what is beyond 64 bits is as good as none. */
-static rlim_t limit_value(const char *text)
-{
-    uint64_t value;
-    if (strcmp(text, "unlimited") == 0 || !jr_num_size(text, &value))
-        return RLIM_INFINITY;
-    return (rlim_t)value;
-}
-
 /* Whether the kernel lets us: by trying, for that root may is not always so. */
 static bool may_raise(int resource, const struct rlimit *limit)
 {
@@ -33,14 +24,6 @@ static bool may_raise(int resource, const struct rlimit *limit)
     if (setrlimit((__rlimit_resource_t)resource, &raised) != 0)
         return false;
     return setrlimit((__rlimit_resource_t)resource, &found) == 0;
-}
-
-static int refuse_limit(const char *name, const char *text, rlim_t hard, struct jr_error *err)
-{
-    return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "limits.%s: %s is more than the hard limit, %" PRIu64
-                        ", which jobrun may not raise (ulimit -H, limits.conf)",
-                        name, text, (uint64_t)hard);
 }
 
 int jr_limits_make(struct jr_limit_list *ret, const struct jr_limits *wanted, struct jr_error *err)
@@ -59,14 +42,20 @@ int jr_limits_make(struct jr_limit_list *ret, const struct jr_limits *wanted, st
     struct jr_limit_list list = {0};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct rlimit limit;
+        uint64_t value;
         if (rows[i].text == NULL || getrlimit((__rlimit_resource_t)rows[i].resource, &limit) != 0)
             continue;
         rlim_t hard = limit.rlim_max;
-        limit.rlim_cur = limit_value(rows[i].text);
+        /* The spec has checked the form; what is beyond 64 bits is as good as none. */
+        bool bounded = strcmp(rows[i].text, "unlimited") != 0 && jr_num_size(rows[i].text, &value);
+        limit.rlim_cur = bounded ? (rlim_t)value : RLIM_INFINITY;
         if (limit.rlim_cur > limit.rlim_max)
             limit.rlim_max = limit.rlim_cur;
         if (limit.rlim_max > hard && !may_raise(rows[i].resource, &limit))
-            return refuse_limit(rows[i].name, rows[i].text, hard, err);
+            return jr_error_set(err, JR_STATUS_LAUNCH,
+                                "limits.%s: %s is more than the hard limit, %" PRIu64
+                                ", which jobrun may not raise (ulimit -H, limits.conf)",
+                                rows[i].name, rows[i].text, (uint64_t)hard);
         list.items[list.count++] = (struct jr_limit){rows[i].resource, limit};
     }
     *ret = list;
@@ -87,21 +76,15 @@ void jr_limits_restore(struct jr_limit_list *list, int resource, const struct rl
  * log_file.h. A file with a limit is two. */
 #define FILES_LEAST 64
 
-/* The leases of ports and devices, and the connections of those who wait for the end of one. */
-static uint64_t count_lease_fds(const struct jr_run_options *options)
-{
-    if (options->leases_count == 0)
-        return 0;
-    return (uint64_t)options->leases_count + JR_BACKLOG_FDS;
-}
-
 static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
                              const struct jr_run_options *options, struct jr_error *err)
 {
     struct jr_start_cost cost = jr_start_cost(plan, options);
     uint64_t files = cost.files * (plan->policy->log_limit != NULL ? 2 : 1);
     uint64_t least = files < FILES_LEAST ? files : FILES_LEAST;
-    uint64_t needed = OWN_FDS + count_lease_fds(options) + plan->count + cost.pipes;
+    uint64_t needed = OWN_FDS + plan->count + cost.pipes;
+    if (options->leases_count > 0) /* and the connections of those who wait for the end of one */
+        needed += (uint64_t)options->leases_count + JR_BACKLOG_FDS;
     if (jr_control_wanted(plan))
         needed += plan->count;
     if (plan->mpi.protocol == JR_MPI_PROTOCOL_PMI1)
@@ -144,29 +127,6 @@ static uint64_t read_limit_number(const char *path)
     return number;
 }
 
-/* The whole machine: pid_max, and the tasks there are by /proc/loadavg. */
-static struct process_limit machine_limit(void)
-{
-    struct process_limit limit = {.what = "kernel.pid_max"};
-    struct jr_buf text = JR_BUF_INIT;
-    limit.max = read_limit_number("/proc/sys/kernel/pid_max");
-    if (!jr_io_fact(&text, "", "/proc/loadavg") ||
-        sscanf(text.data, "%*s %*s %*s %*d/%" SCNu64, &limit.used) != 1)
-        limit.used = 0;
-    jr_buf_release(&text);
-    return limit;
-}
-
-/* Root is not counted by RLIMIT_NPROC. */
-static struct process_limit user_limit(void)
-{
-    struct process_limit limit = {.what = "RLIMIT_NPROC (ulimit -u)"};
-    struct rlimit found;
-    if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &found) == 0 && found.rlim_cur != RLIM_INFINITY)
-        limit.max = found.rlim_cur;
-    return limit;
-}
-
 /* The folder of the controller `pids` that we are in, of version 1 or 2. */
 static struct process_limit cgroup_limit(void)
 {
@@ -191,7 +151,19 @@ static struct process_limit cgroup_limit(void)
 
 static int check_processes(const struct jr_plan *plan, struct jr_error *err)
 {
-    const struct process_limit limits[] = {machine_limit(), user_limit(), cgroup_limit()};
+    struct process_limit limits[] = {
+        {.max = read_limit_number("/proc/sys/kernel/pid_max"), .what = "kernel.pid_max"},
+        {.what = "RLIMIT_NPROC (ulimit -u)"},
+        cgroup_limit()};
+    JR_BUF_CLEANUP struct jr_buf load = JR_BUF_INIT;
+    struct rlimit found;
+    /* The tasks that the whole machine has. */
+    if (!jr_io_fact(&load, "", "/proc/loadavg") ||
+        sscanf(load.data, "%*s %*s %*s %*d/%" SCNu64, &limits[0].used) != 1)
+        limits[0].used = 0;
+    /* Root is not counted by RLIMIT_NPROC. */
+    if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &found) == 0 && found.rlim_cur != RLIM_INFINITY)
+        limits[1].max = found.rlim_cur;
     uint64_t needed = (uint64_t)plan->count + OWN_PROCS;
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         const struct process_limit *limit = &limits[i];

@@ -59,14 +59,6 @@ static bool find_home(char ret[static PATH_MAX])
     return len < PATH_MAX;
 }
 
-/* Killing at one stroke came with Linux 5.14. */
-static bool can_kill(const char *group)
-{
-    char path[PATH_MAX + 32];
-    (void)snprintf(path, sizeof path, "%s/cgroup.kill", group);
-    return access(path, W_OK) == 0;
-}
-
 /* Hold the group's folder as our own; -1 where somebody else does. */
 static int lock_group(int at, const char *name)
 {
@@ -119,11 +111,14 @@ static void remove_abandoned(const char *home)
 /* If another jobrun considers it abandoned before we hold it, it is created again. */
 static bool make_own_group(struct jr_group *group)
 {
+    char kill[PATH_MAX + 32];
+    (void)snprintf(kill, sizeof kill, "%s/cgroup.kill", group->path);
     for (int tries = 2; tries > 0; tries--) {
         if (mkdir(group->path, 0755) != 0)
             return false;
         group->lock_fd = lock_group(AT_FDCWD, group->path);
-        if (group->lock_fd >= 0 && can_kill(group->path))
+        /* Killing at one stroke came with Linux 5.14. */
+        if (group->lock_fd >= 0 && access(kill, W_OK) == 0)
             return true;
         if (group->lock_fd >= 0)
             (void)close(group->lock_fd);
@@ -160,21 +155,16 @@ void jr_group_make_in(struct jr_group *ret, const char *home, const char *id)
         ret->path[0] = '\0';
 }
 
-/* Like fork, except that the C library is not informed: what it knows about the caller's threads is
- * of no use to a process with one thread. */
-static pid_t fork_into_group(const char *group)
-{
-    JR_CLOSE int fd = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct clone_args args = {
-        .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)(unsigned)fd};
-    return fd < 0 ? -1 : (pid_t)syscall(SYS_clone3, &args, sizeof args);
-}
-
 pid_t jr_group_fork(const struct jr_group *group)
 {
     if (group == NULL || !is_there(group))
         return fork();
-    pid_t child = fork_into_group(group->path);
+    JR_CLOSE int fd = open(group->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct clone_args args = {
+        .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)(unsigned)fd};
+    /* Like fork, except that the C library is not informed: what it knows about the caller's
+     * threads is of no use to a process with one thread. */
+    pid_t child = fd < 0 ? -1 : (pid_t)syscall(SYS_clone3, &args, sizeof args);
     if (child >= 0)
         return child;
     child = fork(); /* a container may refuse clone3 */
@@ -222,20 +212,6 @@ bool jr_group_is_of(const char *path, const char *id)
            statfs(path, &fs) == 0 && fs.f_type == CGROUP2_MAGIC;
 }
 
-/* The processes of the group itself, not of those that ranks made below. */
-static uint32_t count_processes(const char *group)
-{
-    char path[PATH_MAX + 32];
-    (void)snprintf(path, sizeof path, "%s/cgroup.procs", group);
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    uint32_t count = 1; /* the last newline is not in the text */
-    if (!jr_io_fact(&text, "", path) || text.len == 0)
-        return 0;
-    for (const char *at = text.data; (at = strchr(at, '\n')) != NULL; at++)
-        count++;
-    return count;
-}
-
 bool jr_group_may_be_led(const char *path)
 {
     char file[PATH_MAX + 32];
@@ -254,18 +230,8 @@ bool jr_group_may_be_led(const char *path)
     return false;
 }
 
-/* "populated 1" in cgroup.events: here, or in a group below. */
-static bool is_group_populated(int events)
-{
-    char text[128];
-    ssize_t len = pread(events, text, sizeof text - 1, 0);
-    if (len <= 0)
-        return false;
-    text[len] = '\0';
-    return strstr(text, "populated 1") != NULL;
-}
-
-/* The kernel reports changes of cgroup.events by POLLPRI. */
+/* The kernel reports changes of cgroup.events by POLLPRI. It says "populated 1" of a group that has
+ * processes here, or in a group below. */
 static bool await_empty_group(const char *group, uint64_t limit_ns)
 {
     char path[PATH_MAX + 32];
@@ -273,18 +239,28 @@ static bool await_empty_group(const char *group, uint64_t limit_ns)
     JR_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct pollfd events = {.fd = fd, .events = POLLPRI};
     uint64_t until = jr_clock_ns() + limit_ns, now;
-    while (fd >= 0 && is_group_populated(fd)) {
+    for (;;) {
+        char text[128];
+        ssize_t len = fd < 0 ? -1 : pread(fd, text, sizeof text, 0);
+        if (len <= 0 || memmem(text, (size_t)len, "populated 1", 11) == NULL)
+            return true;
         now = jr_clock_ns();
         if (now >= until)
             return false;
         (void)poll(&events, 1, (int)((until - now) / MS) + 1);
     }
-    return true;
 }
 
 uint32_t jr_group_clear(const char *path, uint64_t limit_ns, bool *ret_left)
 {
-    uint32_t count = count_processes(path);
+    char file[PATH_MAX + 32];
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    uint32_t count = 0; /* of the group itself, not of those that ranks made below */
+    (void)snprintf(file, sizeof file, "%s/cgroup.procs", path);
+    if (jr_io_fact(&text, "", file) && text.len > 0)
+        count = 1; /* the last newline is not in the text */
+    for (const char *at = text.data; count > 0 && (at = strchr(at, '\n')) != NULL; at++)
+        count++;
     (void)write_group_control(path, "cgroup.kill", "1");
     *ret_left = !await_empty_group(path, limit_ns);
     remove_tree(AT_FDCWD, path, 0);

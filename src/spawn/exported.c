@@ -13,42 +13,6 @@
 
 static const char *const shells_own[] = {"PWD", "OLDPWD", "SHLVL", "_"};
 
-static size_t name_len(const char *item)
-{
-    return strcspn(item, "=");
-}
-
-/* Whether the variable is among the first `count` of `items`. */
-static bool is_variable_among(const char *item, char *const *items, size_t count)
-{
-    size_t len = name_len(item);
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(items[i], item, len) == 0 && items[i][len] == '=')
-            return true;
-    return false;
-}
-
-static bool is_variable_named(const char *item, char *const *names)
-{
-    size_t len = name_len(item);
-    for (; names != NULL && *names != NULL; names++)
-        if (strncmp(*names, item, len) == 0 && (*names)[len] == '\0')
-            return true;
-    return false;
-}
-
-static void keep_shell_variables(struct jr_exported *exported, const struct jr_plan_setup *setup)
-{
-    for (size_t i = 0; i < sizeof shells_own / sizeof *shells_own; i++) {
-        const char *name = shells_own[i];
-        const char *value = jr_env_get(setup->env, name);
-        jr_env_unset(&exported->base, name);
-        if (value != NULL)
-            jr_strv_push(&exported->base, &exported->arena,
-                         jr_arena_printf(&exported->arena, "%s=%s", name, value));
-    }
-}
-
 int jr_exported_read(struct jr_exported *ret, int fd, const struct jr_plan_setup *setup,
                      struct jr_error *err)
 {
@@ -65,7 +29,13 @@ int jr_exported_read(struct jr_exported *ret, int fd, const struct jr_plan_setup
     for (size_t at = 0; at < text.len; at += strlen(text.data + at) + 1)
         jr_strv_push(&exported.base, &exported.arena,
                      jr_arena_strdup(&exported.arena, text.data + at));
-    keep_shell_variables(&exported, setup);
+    for (size_t i = 0; i < sizeof shells_own / sizeof *shells_own; i++) {
+        const char *value = jr_env_get(setup->env, shells_own[i]);
+        jr_env_unset(&exported.base, shells_own[i]);
+        if (value != NULL)
+            jr_strv_push(&exported.base, &exported.arena,
+                         jr_arena_printf(&exported.arena, "%s=%s", shells_own[i], value));
+    }
     for (char *const *glob = setup->drop; glob != NULL && *glob != NULL; glob++)
         jr_env_unset(&exported.base, *glob);
     jr_python_path_extend(&exported.base, &exported.arena, setup->package);
@@ -90,7 +60,13 @@ char **jr_exported_join(struct jr_exported *exported, char **env, uint32_t own, 
         joined[i] = env[i];
     for (size_t i = 0; i < exported->base.count; i++) {
         char *item = exported->base.items[i];
-        if (!is_variable_among(item, env, own) && !is_variable_named(item, drop))
+        size_t len = strcspn(item, "=");
+        bool wanted = true;
+        for (size_t j = 0; j < own && wanted; j++)
+            wanted = strncmp(env[j], item, len) != 0 || env[j][len] != '=';
+        for (char *const *name = drop; name != NULL && *name != NULL && wanted; name++)
+            wanted = strncmp(*name, item, len) != 0 || (*name)[len] != '\0';
+        if (wanted)
             joined[count++] = item;
     }
     joined[count] = NULL;

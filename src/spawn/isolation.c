@@ -40,41 +40,21 @@ static int map_user(uid_t user, gid_t group)
     return write_proc_file("/proc/self/gid_map", text);
 }
 
-static int enter_namespaces(void)
-{
-    int flags = CLONE_NEWPID | CLONE_NEWNS;
-    uid_t user = geteuid();
-    gid_t group = getegid();
-    if (unshare(flags) == 0)
-        return 0;
-    if (unshare(flags | CLONE_NEWUSER) != 0)
-        return -1;
-    return map_user(user, group);
-}
-
 /* The process between: it alone enters the namespaces, of which only children become part; its one
  * child is the caller's as soon as it is gone itself. Returns in that child. */
 static void fork_child(const struct jr_group *group, int fd)
 {
-    struct fork_report report = {0};
-    if (enter_namespaces() == 0)
+    const int flags = CLONE_NEWPID | CLONE_NEWNS;
+    struct fork_report report = {.pid = -1};
+    uid_t user = geteuid();
+    gid_t users = getegid();
+    if (unshare(flags) == 0 || (unshare(flags | CLONE_NEWUSER) == 0 && map_user(user, users) == 0))
         report.pid = jr_group_fork(group);
-    else
-        report.pid = -1;
     if (report.pid == 0)
         return;
     report.error = report.pid < 0 ? errno : 0;
     (void)jr_io_write_all(fd, &report, sizeof report);
     _exit(0);
-}
-
-static pid_t refuse_isolation(int error, struct jr_error *err)
-{
-    errno = error;
-    return jr_error_sys(err, JR_STATUS_LAUNCH,
-                        "isolation: pid is not possible here (it needs root, or a kernel and a "
-                        "container that let users create namespaces: user.max_user_namespaces, "
-                        "kernel.apparmor_restrict_unprivileged_userns); use -s isolation=none");
 }
 
 pid_t jr_isolate_fork(const struct jr_group *group, struct jr_error *err)
@@ -98,7 +78,13 @@ pid_t jr_isolate_fork(const struct jr_group *group, struct jr_error *err)
     (void)close(ends[0]);
     while (between > 0 && waitpid(between, NULL, 0) == -1 && errno == EINTR)
         continue;
-    return report.error == 0 ? report.pid : refuse_isolation(report.error, err);
+    if (report.error == 0)
+        return report.pid;
+    errno = report.error;
+    return jr_error_sys(err, JR_STATUS_LAUNCH,
+                        "isolation: pid is not possible here (it needs root, or a kernel and a "
+                        "container that let users create namespaces: user.max_user_namespaces, "
+                        "kernel.apparmor_restrict_unprivileged_userns); use -s isolation=none");
 }
 
 int jr_isolate_settle(int *ret_proc, int at_least)

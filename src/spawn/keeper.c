@@ -44,24 +44,16 @@ static int write_all(int fd, const void *bytes, size_t len)
     return write(fd, bytes, len) == (ssize_t)len ? 0 : -1;
 }
 
-/* Signals that jobrun ignores for itself; what it was started to ignore, as by nohup, stays
- * ignored. */
-static void reset_command_signals(void)
-{
-    static const int own[] = {SIGPIPE, SIGXFSZ, SIGCHLD};
-    sigset_t none;
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        (void)signal(own[i], SIG_DFL);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* The child of the keeper: become the command, or say why not to `fd`, which is closed by
  * execve(2). */
 static _Noreturn void execute_command(const struct jr_keeper_command *command, pid_t keeper, int fd)
 {
+    /* What jobrun ignores for itself; what it was started to ignore, as by nohup, stays ignored. */
+    static const int own[] = {SIGPIPE, SIGXFSZ, SIGCHLD};
     struct jr_program program = {0};
     struct failure failure = {JR_KEEPER_NO_START, 0};
+    sigset_t none;
+    (void)sigemptyset(&none);
     (void)setsid();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != keeper)
@@ -72,7 +64,9 @@ static _Noreturn void execute_command(const struct jr_keeper_command *command, p
         failure.error = jr_program_find(&program, command->argv[0],
                                         jr_env_get(command->env, "PATH"), command->workdir);
     if (failure.error == 0) {
-        reset_command_signals();
+        for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+            (void)signal(own[i], SIG_DFL);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
         (void)execve(program.path, command->argv, command->env);
         failure.error = jr_program_refine_errno(program.path, command->workdir, errno);
     }
@@ -101,33 +95,24 @@ static pid_t start_command(const struct jr_keeper_command *command, struct jr_ke
     return 0;
 }
 
-static int left_ms(uint64_t until_ns)
-{
-    uint64_t now = jr_clock_ns();
-    return now >= until_ns ? 0 : (int)((until_ns - now) / MS_NS + 1);
-}
-
-/* Readable once the command has ended; without pidfds, when any child has. */
-static int watch_end(pid_t pid)
-{
-    sigset_t child;
-    int pidfd = jr_pidfd_open(pid);
-    (void)sigemptyset(&child);
-    (void)sigaddset(&child, SIGCHLD);
-    return pidfd >= 0 ? pidfd : signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* The command was told nothing yet: wait for its end, the limit, or a stop. */
 static void await_command(pid_t pid, int signal_fd, uint64_t until_ns,
                           struct jr_keeper_report *report)
 {
-    struct pollfd fds[] = {{.fd = watch_end(pid), .events = POLLIN},
-                           {.fd = signal_fd, .events = POLLIN}};
+    /* Readable once the command has ended; without pidfds, when any child has. */
+    int pidfd = jr_pidfd_open(pid);
+    sigset_t child;
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    struct pollfd fds[] = {
+        {.fd = pidfd >= 0 ? pidfd : signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK),
+         .events = POLLIN},
+        {.fd = signal_fd, .events = POLLIN}};
     struct signalfd_siginfo heard; /* of another child, perhaps */
     siginfo_t info = {0};
     int ready;
     do { /* all signals are blocked, so nothing else ends a wait */
-        ready = poll(fds, 2, left_ms(until_ns));
+        ready = poll(fds, 2, jr_clock_poll_ms(until_ns));
         if (ready > 0 && fds[0].revents != 0)
             (void)!read(fds[0].fd, &heard, sizeof heard);
     } while (ready > 0 && fds[1].revents == 0 && !jr_child_has_ended(fds[0].fd, pid));

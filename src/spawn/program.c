@@ -20,20 +20,8 @@ static bool is_same_search(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* Why `path` could not be executed: 0 when it could. */
-static int check_executable(const char *path)
-{
-    struct stat st;
-    if (stat(path, &st) != 0)
-        return errno;
-    if (S_ISDIR(st.st_mode))
-        return EISDIR;
-    if (!S_ISREG(st.st_mode))
-        return EACCES;
-    return jr_access(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
-}
-
-/* One folder of the search path, of `len` bytes; empty means the workdir. */
+/* One folder of the search path, of `len` bytes; empty means the workdir. 0, or why what is there
+ * could not be executed. */
 static int try_folder(struct jr_program *program, const char *folder, size_t len)
 {
     bool relative = len == 0 || folder[0] != '/';
@@ -42,7 +30,12 @@ static int try_folder(struct jr_program *program, const char *folder, size_t len
                         relative && base[0] != '\0' ? "/" : "", (int)len, folder, program->name);
     if (size < 0 || (size_t)size >= sizeof program->path)
         return ENAMETOOLONG;
-    return check_executable(program->path);
+    struct stat st;
+    if (stat(program->path, &st) != 0)
+        return errno;
+    if (!S_ISREG(st.st_mode))
+        return S_ISDIR(st.st_mode) ? EISDIR : EACCES;
+    return jr_access(AT_FDCWD, program->path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
 /* A folder that says more than "not here" is remembered, as the shells do. */
@@ -63,19 +56,6 @@ static int search_path(struct jr_program *program)
     }
 }
 
-static int find_program(struct jr_program *program)
-{
-    size_t len = strlen(program->name);
-    if (len == 0)
-        return ENOENT;
-    if (strchr(program->name, '/') == NULL)
-        return search_path(program);
-    if (len >= sizeof program->path)
-        return ENAMETOOLONG;
-    memcpy(program->path, program->name, len + 1);
-    return 0;
-}
-
 int jr_program_find(struct jr_program *program, const char *name, const char *path,
                     const char *workdir)
 {
@@ -85,7 +65,13 @@ int jr_program_find(struct jr_program *program, const char *name, const char *pa
     program->name = name;
     program->search = path;
     program->workdir = workdir;
-    program->error = find_program(program);
+    size_t len = strlen(name);
+    if (strchr(name, '/') == NULL)
+        program->error = len == 0 ? ENOENT : search_path(program);
+    else
+        program->error = len < sizeof program->path ? 0 : ENAMETOOLONG;
+    if (program->error == 0 && strchr(name, '/') != NULL)
+        memcpy(program->path, name, len + 1);
     return program->error;
 }
 

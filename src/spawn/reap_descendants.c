@@ -37,23 +37,16 @@
 /* What is done to each child: returns nothing, goes on. */
 typedef void child_visit(pid_t pid, void *data);
 
-/* By /proc/thread-self/children (CONFIG_PROC_CHILDREN). False where the kernel has no such file. */
-static bool visit_listed(child_visit *visit, void *data)
+/* By /proc/thread-self/children (CONFIG_PROC_CHILDREN); where the kernel has no such file, by who
+ * is the parent of each process. */
+static void visit_children(child_visit *visit, void *data)
 {
     FILE *file = fopen("/proc/thread-self/children", "re");
-    if (file == NULL)
-        return false;
-    int pid;
-    while (fscanf(file, "%d", &pid) == 1)
-        visit(pid, data);
-    (void)fclose(file);
-    return true;
-}
-
-static void visit_scanned(child_visit *visit, void *data)
-{
-    DIR *proc = opendir("/proc");
+    DIR *proc = file == NULL ? opendir("/proc") : NULL;
     const struct dirent *entry;
+    int child;
+    while (file != NULL && fscanf(file, "%d", &child) == 1)
+        visit(child, data);
     while (proc != NULL && (entry = readdir(proc)) != NULL) {
         uint32_t pid;
         struct jr_proc process;
@@ -61,14 +54,10 @@ static void visit_scanned(child_visit *visit, void *data)
             process.parent == getpid())
             visit((pid_t)pid, data);
     }
+    if (file != NULL)
+        (void)fclose(file);
     if (proc != NULL)
         (void)closedir(proc);
-}
-
-static void visit_children(child_visit *visit, void *data)
-{
-    if (!visit_listed(visit, data))
-        visit_scanned(visit, data);
 }
 
 static void kill_child(pid_t pid, void *data)
@@ -118,17 +107,11 @@ static bool reap_ended_children(struct jr_reap *reap)
     return true;
 }
 
-/* Sleep until a child ends, or a moment. */
-static void await_child_end(void)
+void jr_reap(struct jr_reap *ret, uint64_t limit_ns, const struct jr_group *group)
 {
     sigset_t chld;
     (void)sigemptyset(&chld);
     (void)sigaddset(&chld, SIGCHLD);
-    (void)sigtimedwait(&chld, NULL, &(struct timespec){.tv_nsec = PASS_WAIT_NS});
-}
-
-void jr_reap(struct jr_reap *ret, uint64_t limit_ns, const struct jr_group *group)
-{
     *ret = (struct jr_reap){0};
     uint64_t until = jr_clock_ns() + limit_ns;
     while (reap_ended_children(ret)) {
@@ -142,8 +125,9 @@ void jr_reap(struct jr_reap *ret, uint64_t limit_ns, const struct jr_group *grou
             visit_children(name_child, ret);
             return;
         }
-        /* While there are ends, there may be new children: no rest. */
+        /* While there are ends, there may be new children: no rest. Else until a child ends, or a
+         * moment. */
         if (ret->killed == before)
-            await_child_end();
+            (void)sigtimedwait(&chld, NULL, &(struct timespec){.tv_nsec = PASS_WAIT_NS});
     }
 }

@@ -170,23 +170,18 @@ int jr_slurm_call_start(struct jr_slurm_call *ret, const struct jr_slurm_self *s
     return failed;
 }
 
-/* All that is in the pipe: the command has ended. */
-static void read_output(const struct jr_slurm_call *call, struct jr_buf *out)
+const char *jr_slurm_call_finish(struct jr_slurm_call *call, struct jr_buf *out)
 {
+    struct jr_keeper_report report;
     char bytes[4096];
     size_t total = 0;
     ssize_t got;
+    jr_keeper_finish(&call->keeper, &report);
+    /* All that is in the pipe: the command has ended. */
     while (total < MOST_BYTES && (got = read(call->out_fd, bytes, sizeof bytes)) > 0) {
         jr_buf_add(out, bytes, (size_t)got);
         total += (size_t)got;
     }
-}
-
-const char *jr_slurm_call_finish(struct jr_slurm_call *call, struct jr_buf *out)
-{
-    struct jr_keeper_report report;
-    jr_keeper_finish(&call->keeper, &report);
-    read_output(call, out);
     (void)close(call->out_fd);
     *call = (struct jr_slurm_call){.out_fd = -1};
     switch (report.end) {

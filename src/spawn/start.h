@@ -141,13 +141,6 @@ void jr_start_beside(const struct jr_starter *starter, const struct jr_plan_rank
 /* The log file of a stream, beneath the run folder, to append to; -1 with errno. */
 int jr_start_log(const struct jr_starter *starter, const struct jr_child_stream *to);
 
-/* Move a descriptor into a slot of the child's flight; `slot` is that of the first flight. Returns
- * the slot's number, or -1 with errno; either way `fd` is closed. */
-int jr_start_fill(const struct jr_child *child, int slot, int fd);
-
-/* Empty the slots of its streams. */
-void jr_start_empty(const struct jr_child *child);
-
 /* Execute the child's argv, and wait until it does; fills pid and pidfd. -1 with ret->stage and
  * errno. */
 int jr_start_program(struct jr_starter *starter, struct jr_child *child, struct jr_started *ret);

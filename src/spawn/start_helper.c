@@ -65,21 +65,6 @@ static void on_helper_end(void *owner, uint32_t events)
     judge_helper_end(helper);
 }
 
-/* "failed STAGE\nTEXT" */
-static void receive_failure(struct jr_helper *helper, const char *words)
-{
-    enum jr_stage stage = strncmp(words, "fork", 4) == 0 ? JR_STAGE_FORK : JR_STAGE_IMPORT;
-    const char *text = strchr(words, '\n');
-    fail_helper(helper, stage, 0, text == NULL ? "" : text + 1);
-}
-
-static void receive_done(struct jr_helper *helper)
-{
-    helper->forking = false;
-    if (helper->pending > 0)
-        fail_helper(helper, JR_STAGE_FORK, 0, "the process that forks the ranks was killed");
-}
-
 static void receive_message(struct jr_helper *helper, const char *text)
 {
     unsigned i = 0;
@@ -89,9 +74,13 @@ static void receive_message(struct jr_helper *helper, const char *text)
     } else if (strcmp(text, "ready") == 0) {
         helper->ready = !helper->failed;
     } else if (strcmp(text, "done") == 0) {
-        receive_done(helper);
-    } else if (strncmp(text, "failed ", 7) == 0) {
-        receive_failure(helper, text + 7);
+        helper->forking = false;
+        if (helper->pending > 0)
+            fail_helper(helper, JR_STAGE_FORK, 0, "the process that forks the ranks was killed");
+    } else if (strncmp(text, "failed ", 7) == 0) { /* and then "STAGE\nTEXT" */
+        const char *why = strchr(text, '\n');
+        fail_helper(helper, strncmp(text + 7, "fork", 4) == 0 ? JR_STAGE_FORK : JR_STAGE_IMPORT, 0,
+                    why == NULL ? "" : why + 1);
     } else if (sscanf(text, "rank %u %d", &i, &number) == 2) {
         helper->pending--;
         helper->hooks.started(helper->hooks.owner, i, number);
@@ -173,27 +162,22 @@ static void add_strings(struct jr_buf *out, char *const *strings)
         jr_buf_add(out, strings[i], strlen(strings[i]) + 1);
 }
 
-static void add_cpus(struct jr_buf *out, const struct jr_child *child)
-{
-    const char *comma = "";
-    for (unsigned cpu = 0; child->cpus != NULL && cpu < JR_CPUS; cpu++)
-        if (CPU_ISSET_S(cpu, child->cpus_size, child->cpus)) {
-            jr_buf_printf(out, "%s%u", comma, cpu);
-            comma = ",";
-        }
-    jr_buf_char(out, '\0');
-}
-
 /* The request as a file in memory, to be read from its start; -1 with errno. */
 static int write_request(const struct jr_child *child)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    const char *comma = "";
     size_t count = 0;
     while (child->argv[count] != NULL)
         count++;
     jr_buf_str(&text, child->workdir == NULL ? "." : child->workdir);
     jr_buf_char(&text, '\0');
-    add_cpus(&text, child);
+    for (unsigned cpu = 0; child->cpus != NULL && cpu < JR_CPUS; cpu++)
+        if (CPU_ISSET_S(cpu, child->cpus_size, child->cpus)) {
+            jr_buf_printf(&text, "%s%u", comma, cpu);
+            comma = ",";
+        }
+    jr_buf_char(&text, '\0');
     jr_buf_printf(&text, "%zu", count);
     jr_buf_char(&text, '\0');
     add_strings(&text, child->argv);

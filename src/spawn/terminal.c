@@ -43,14 +43,6 @@ static int move_terminal_fd(int fd)
     return moved;
 }
 
-/* This keeps O_NONBLOCK from affecting processes that share the caller's. */
-static int reopen_terminal(int fd)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return move_terminal_fd(open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-}
-
 static int open_pair(struct jr_terminal *terminal)
 {
     terminal->master = move_terminal_fd(posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
@@ -67,6 +59,7 @@ static int open_pair(struct jr_terminal *terminal)
 
 int jr_terminal_open(struct jr_terminal *ret, int fd, struct jr_error *err)
 {
+    char path[64];
     *ret = (struct jr_terminal)JR_TERMINAL_NONE;
     if (isatty(fd) != 1)
         return jr_error_set(err, JR_STATUS_USAGE, "--debug needs a terminal as standard input");
@@ -74,7 +67,9 @@ int jr_terminal_open(struct jr_terminal *ret, int fd, struct jr_error *err)
         return jr_error_set(err, JR_STATUS_USAGE,
                             "--debug needs jobrun in the foreground of its "
                             "terminal (without & at the end)");
-    ret->fd = reopen_terminal(fd);
+    /* Opened anew, O_NONBLOCK does not affect processes that share the caller's. */
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ret->fd = move_terminal_fd(open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (ret->fd >= 0 && tcgetattr(ret->fd, &ret->saved) == 0 && open_pair(ret) == 0)
         return 0;
     (void)jr_error_sys(err, JR_STATUS_LAUNCH, "a terminal for the rank");
@@ -122,17 +117,6 @@ static bool copy_terminal_bytes(struct jr_channel *flow, int from, int to)
     return len > 0 || errno == EAGAIN || errno == EINTR;
 }
 
-/* What each is to wake us for. */
-static void watch_terminal(struct jr_terminal *terminal)
-{
-    bool typed = terminal->keys.at < terminal->keys.end;
-    bool shown = terminal->shown.at < terminal->shown.end;
-    (void)jr_loop_change(terminal->loop, &terminal->near,
-                         (typed ? 0U : EPOLLIN) | (shown ? EPOLLOUT : 0U));
-    (void)jr_loop_change(terminal->loop, &terminal->far,
-                         (shown ? 0U : EPOLLIN) | (typed ? EPOLLOUT : 0U));
-}
-
 static void stop_terminal(struct jr_terminal *terminal)
 {
     if (terminal->loop == NULL)
@@ -152,10 +136,17 @@ static void on_terminal_ready(void *owner, uint32_t events)
     struct jr_terminal *terminal = owner;
     bool good = copy_terminal_bytes(&terminal->keys, terminal->fd, terminal->master);
     good = copy_terminal_bytes(&terminal->shown, terminal->master, terminal->fd) && good;
-    if (good)
-        watch_terminal(terminal);
-    else
+    bool typed = terminal->keys.at < terminal->keys.end;
+    bool shown = terminal->shown.at < terminal->shown.end;
+    if (!good) {
         jr_terminal_end(terminal);
+        return;
+    }
+    /* What each is to wake us for. */
+    (void)jr_loop_change(terminal->loop, &terminal->near,
+                         (typed ? 0U : EPOLLIN) | (shown ? EPOLLOUT : 0U));
+    (void)jr_loop_change(terminal->loop, &terminal->far,
+                         (shown ? 0U : EPOLLIN) | (typed ? EPOLLOUT : 0U));
 }
 
 int jr_terminal_begin(struct jr_terminal *terminal, struct jr_loop *loop)
