@@ -1,8 +1,9 @@
 /* The code of a run, recorded and made once more: names that are git's own, a patch that makes
- * them, what is left out and why, and what a copy is made of. */
+ * them, what is left out and why, what a copy is made of, and stamps. */
 #include "vcs/run_tree.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "repository.h"
@@ -100,6 +101,24 @@ static void check_left_out(const char *expected)
 static bool patch_has(const char *text)
 {
     return bench.code.patch.len > 0 && strstr(bench.code.patch.data, text) != NULL;
+}
+
+/* Making it once more, by what was recorded. */
+static int rebuild(struct jr_buf *files, char *const *aside)
+{
+    char again[80];
+    (void)snprintf(again, sizeof again, "%s/again", bench.scratch.dir);
+    const struct jr_rebuild_request request = {
+        .top = bench.top,
+        .commit = bench.code.commit[0] == '\0' ? NULL : bench.code.commit,
+        .tree = bench.code.tree,
+        .patch = &bench.code.patch,
+        .files = aside,
+        .log_dir = bench.request.log_dir,
+        .scratch = again,
+        .envp = environ,
+        .limit = {.deadline_ns = jr_clock_ns() + LIMIT_MS * UINT64_C(1000000), .stop_fd = -1}};
+    return jr_tree_rebuild(&request, files, &bench.err);
 }
 
 /* Outside of a work tree there is nothing, and that is no error. */
@@ -210,17 +229,22 @@ static void without_a_commit_all_is_new(void)
     JR_ASSERT_TEXT(bench.code.commit, "");
     CU_ASSERT_TRUE(bench.code.dirty);
     CU_ASSERT_TRUE(patch_has("+1"));
+    struct jr_buf files = JR_BUF_INIT;
+    CU_ASSERT_EQUAL(rebuild(&files, NULL), 0);
+    check_paths(&files, "a");
+    jr_buf_release(&files);
     check_answer(COMMIT " --allow-empty && git rev-parse HEAD^{tree}", bench.code.tree);
     end();
 }
 
+/* Of a repository; git may give an object that it has the time of now. */
+static const char state[] =
+    "{ find . -path ./.git/objects -prune -o -printf '%p %s %T@ %m\\n' && "
+    "find .git/objects -printf '%p %s %m\\n'; } | LC_ALL=C sort | sha256sum";
+
 /* The repository is as it was: its index, its objects, its files. */
 static void writes_nothing_into_the_repository(void)
 {
-    static const char state[] =
-        "{ find . -path ./.git/objects -prune -o -printf '%p %s %T@ %m\\n' && "
-        "find .git/objects -printf '%p %s %m\\n'; } | LC_ALL=C sort | "
-        "sha256sum"; /* git may give an object that it has the time of now */
     char before[128];
     begin("echo 1 > a && echo 2 > b");
     shell(&bench.scratch, "cd tree && echo 2 > a && echo 3 > c && rm b");
@@ -426,37 +450,26 @@ static void has_a_limit(void)
     end();
 }
 
-/* Nothing that the repository configures is executed. */
+/* Nothing that the repository configures is executed: neither when it is recorded nor when it is
+ * made once more. */
 static void executes_nothing(void)
 {
+    struct jr_buf files = JR_BUF_INIT;
     begin("echo '*.txt filter=x' > .gitattributes && echo 1 > a.txt");
     shell(&bench.scratch, "cd tree && git config filter.x.clean 'touch ../../ran; cat' && git "
-                          "config core.fsmonitor 'touch ../ran' && printf '#!/bin/sh\\ntouch "
+                          "config filter.x.smudge 'touch \"$HOME/ran\"; cat' && printf "
+                          "'#!/bin/sh\\ntouch %s/ran\\n' \"$HOME\" >.git/hooks/post-checkout && "
+                          "chmod +x .git/hooks/post-checkout && git config core.fsmonitor 'touch "
+                          "../ran' && printf '#!/bin/sh\\ntouch "
                           "../ran\\n' > .git/hooks/post-index-change && chmod +x "
                           ".git/hooks/post-index-change && echo 22 > a.txt");
     record_well();
     CU_ASSERT_TRUE(patch_has("+22"));
+    CU_ASSERT_EQUAL(rebuild(&files, NULL), 0);
+    jr_buf_release(&files);
     struct stat st;
     CU_ASSERT_NOT_EQUAL(fstatat(bench.scratch.fd, "ran", &st, 0), 0);
     end();
-}
-
-/* Making it once more, by what was recorded. */
-static int rebuild(struct jr_buf *files, char *const *aside)
-{
-    char again[80];
-    (void)snprintf(again, sizeof again, "%s/again", bench.scratch.dir);
-    const struct jr_rebuild_request request = {
-        .top = bench.top,
-        .commit = bench.code.commit[0] == '\0' ? NULL : bench.code.commit,
-        .tree = bench.code.tree,
-        .patch = &bench.code.patch,
-        .files = aside,
-        .log_dir = bench.request.log_dir,
-        .scratch = again,
-        .envp = environ,
-        .limit = {.deadline_ns = jr_clock_ns() + LIMIT_MS * UINT64_C(1000000), .stop_fd = -1}};
-    return jr_tree_rebuild(&request, files, &bench.err);
 }
 
 static const char *const rebuilt[] = {
@@ -469,6 +482,7 @@ static const char *const rebuilt[] = {
     "rm a && ln -s d/b a",
     "printf 'no end' > a",
     "printf 'a\\r\\nb\\r\\n' > a && printf 'x \\n\\t\\n' > blanks",
+    "rm -r d && head -c 5000 /dev/zero > 'new x'",
 };
 
 static void makes_the_tree_once_more(void)
@@ -499,8 +513,11 @@ static void lists_what_it_has_made(void)
     begin("mkdir d && echo 1 > a && echo 2 > d/b");
     shell(&bench.scratch, "cd tree && echo 3 > c");
     record_well();
+    char before[128];
+    ask(state, before, sizeof before);
     CU_ASSERT_EQUAL(rebuild(&files, NULL), 0);
     check_paths(&files, "a, c, d/b");
+    check_answer(state, before); /* nothing is written to the repository */
     jr_buf_release(&files);
     end();
 }
@@ -526,6 +543,138 @@ static void makes_what_did_not_count(void)
     end();
 }
 
+/* What is not made once more: another tree, from what is not there, or out of the tree, which git
+ * itself refuses. */
+static void refuses_to_make_anything_else(void)
+{
+    static const struct {
+        const char *what, *why;
+    } rows[] = {
+        {"tree", "make another tree, "},
+        {"commit", "the commit of the run: "},
+        {"text", "the patch of the run: "},
+        {"scratch", "File exists"},
+        {"../planted", "the patch of the run: "},
+        {".git/hooks/planted", "the patch of the run: "},
+        {"main/../../planted", "the patch of the run: "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *what = rows[i].what;
+        struct jr_buf files = JR_BUF_INIT;
+        begin("echo one > a && ln -s a main");
+        shell(&bench.scratch, "cd tree && echo two > a");
+        record_well();
+        if (strcmp(what, "tree") == 0) {
+            memcpy(bench.code.tree, "0123456789abcdef", 16);
+        } else if (strcmp(what, "commit") == 0) {
+            memcpy(bench.code.commit, "0123456789abcdef", 16);
+        } else if (strcmp(what, "text") == 0) {
+            memcpy(strstr(bench.code.patch.data, "-one"), "-six", 4);
+        } else if (strcmp(what, "scratch") == 0) {
+            shell(&bench.scratch, "mkdir again");
+        } else {
+            jr_buf_clear(&bench.code.patch);
+            jr_buf_printf(&bench.code.patch,
+                          "diff --git a/%s b/%s\nnew file mode 100644\n"
+                          "--- /dev/null\n+++ b/%s\n@@ -0,0 +1 @@\n+x\n",
+                          what, what, what);
+        }
+        CU_ASSERT_EQUAL(rebuild(&files, NULL), -1);
+        if (strstr(bench.err.text, rows[i].why) == NULL)
+            printf("\n    %s", bench.err.text);
+        CU_ASSERT_PTR_NOT_NULL(strstr(bench.err.text, rows[i].why));
+        CU_ASSERT_TRUE(i != 0 || strstr(bench.err.text, "0123456789ab ") != NULL);
+        shell(&bench.scratch, "test ! -e planted && test ! -e again/planted && "
+                              "test ! -e tree/.git/hooks/planted");
+        jr_buf_release(&files);
+        end();
+    }
+}
+
+/* Stamps: what changes one, and when there is none. */
+
+/* Files are made, and then the clock of files has moved on. */
+static void let_clock_go_on(void)
+{
+    uint64_t until = jr_clock_wall_ns() + 50000000;
+    while (jr_clock_wall_ns() < until)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+}
+
+/* Record the tree whole, and make its stamp. */
+static bool stamp(uint64_t *ret)
+{
+    uint64_t now = jr_clock_wall_ns();
+    bench.request.whole = true;
+    jr_run_tree_release(&bench.code);
+    record_well();
+    return jr_tree_stamp_make(ret, &bench.code, now);
+}
+
+static uint64_t begin_stamped(void)
+{
+    uint64_t ret = 0;
+    begin("mkdir -p a/b/c out data && echo 1 > a/b/c/f && echo 2 > g && echo out >.gitignore && "
+          "echo '*.bin' >>.gitignore && echo 3 > data/x.bin");
+    let_clock_go_on();
+    CU_ASSERT_TRUE_FATAL(stamp(&ret));
+    CU_ASSERT_TRUE(jr_tree_stamp_holds(ret, &bench.code));
+    return ret;
+}
+
+#define COMMIT_ANEW                                                                                \
+    "cd tree && git -c user.name=n -c user.email=e@example.org "                                   \
+    "commit -q --allow-empty -m m"
+
+static void a_stamp_changes_with_every_file(void)
+{
+    static const char *const commands[] = {
+        "echo 9 > tree/a/b/c/f", /* another text of the same size */
+        "echo more >> tree/g",   /* a larger one */
+        "touch tree/g",          /* times alone; git is asked again */
+        "chmod +x tree/g",       /* its mode */
+        "rm tree/a/b/c/f",       /* one less */
+        "echo > tree/new",       /* one more, at the top */
+        "echo > tree/a/new",     /* where no file lies, only folders */
+        "echo > tree/data/new",  /* where only ignored ones lie */
+        "mkdir tree/a/b/d",      /* a folder, which may get files */
+        "mv tree/g tree/h",      /* another name */
+        "ln -sf nothing tree/g", /* a link in its place */
+        COMMIT_ANEW /* another commit */};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        uint64_t made = begin_stamped();
+        /* What is ignored changes nothing. */
+        shell(&bench.scratch,
+              "echo > tree/out/new && mkdir tree/out/more && echo 9 > tree/data/x.bin");
+        CU_ASSERT_TRUE(jr_tree_stamp_holds(made, &bench.code));
+        shell(&bench.scratch, commands[i]);
+        bool holds = jr_tree_stamp_holds(made, &bench.code);
+        if (holds)
+            printf("\n    %s", commands[i]);
+        CU_ASSERT_FALSE(holds);
+        end();
+    }
+}
+
+/* A file that was just written may be written again without another time; and there may be no
+ * tree. */
+static void there_may_be_no_stamp(void)
+{
+    struct jr_run_tree none = JR_RUN_TREE_INIT;
+    uint64_t kept = 7, made = begin_stamped();
+    for (int i = 0; i < 10; i++) {
+        /* a clock that has moved on meanwhile makes it a good one */
+        shell(&bench.scratch, "touch -d '+1 hour' tree/g");
+        CU_ASSERT_FALSE(stamp(&kept));
+    }
+    CU_ASSERT_FALSE(jr_tree_stamp_make(&kept, &none, UINT64_MAX));
+    CU_ASSERT_FALSE(jr_tree_stamp_holds(kept, &none));
+    CU_ASSERT_EQUAL(kept, 7);
+    shell(&bench.scratch, "rm -rf tree");
+    CU_ASSERT_FALSE(jr_tree_stamp_holds(made, &bench.code));
+    end();
+}
+
 JR_UNIT_MAIN("run_tree", CASE(no_work_tree_is_no_error), CASE(a_clean_tree_is_the_commits),
              CASE(a_change_has_the_name_of_its_commit), CASE(dirty_is_what_the_tree_is),
              CASE(without_a_commit_all_is_new), CASE(writes_nothing_into_the_repository),
@@ -535,4 +684,6 @@ JR_UNIT_MAIN("run_tree", CASE(no_work_tree_is_no_error), CASE(a_clean_tree_is_th
              CASE(lists_what_a_copy_is_made_of), CASE(lists_without_writing),
              CASE(needs_a_new_scratch_folder), CASE(a_broken_repository_is_an_error),
              CASE(has_a_limit), CASE(executes_nothing), CASE(makes_the_tree_once_more),
-             CASE(lists_what_it_has_made), CASE(makes_what_did_not_count))
+             CASE(lists_what_it_has_made), CASE(makes_what_did_not_count),
+             CASE(refuses_to_make_anything_else), CASE(a_stamp_changes_with_every_file),
+             CASE(there_may_be_no_stamp))
