@@ -50,7 +50,7 @@ static void check_output(struct jr_subprocess program, const char *text, const c
 }
 
 /* It has its words, its environment, and three descriptors. */
-static void starts_a_program(void)
+TEST(starts_a_program)
 {
     const struct jr_subprocess plain = {0};
     const struct jr_subprocess named = {.path = "/bin/sh"};
@@ -61,7 +61,7 @@ static void starts_a_program(void)
 
 /* By itself it stays where we are; else in a group, or a session, of its own.
  */
-static void has_its_place(void)
+TEST(has_its_place)
 {
     static const char where[] = "g=$(ps -o pgid= -p $$); s=$(ps -o sid= -p $$); "
                                 "[ $g = $$ ] && echo group; [ $s = $$ ] && echo session; exit 0";
@@ -71,7 +71,7 @@ static void has_its_place(void)
 }
 
 /* In a session of its own no signal is blocked or ignored; else as with us. */
-static void has_its_signals(void)
+TEST(has_its_signals)
 {
     sigset_t usr1, before;
     (void)sigemptyset(&usr1);
@@ -90,7 +90,7 @@ static void has_its_signals(void)
 }
 
 /* Descriptors may be any, also those that it is to have. */
-static void takes_any_descriptors(void)
+TEST(takes_any_descriptors)
 {
     char text[16] = "";
     char *argv[] = {(char *)"sh", (char *)"-c", (char *)"cat >&2", NULL};
@@ -112,7 +112,7 @@ static void takes_any_descriptors(void)
 }
 
 /* What cannot be started is an errno, and leaves nothing behind. */
-static void says_why_it_could_not(void)
+TEST(says_why_it_could_not)
 {
     static const struct {
         const char *path, *name;
@@ -137,7 +137,7 @@ static void says_why_it_could_not(void)
 
 /* The same, where a sandbox refuses clone3(2) and posix_spawn with it: all of it in another
  * process, which so has the filter. */
-static void does_without_clone3(void)
+TEST(does_without_clone3)
 {
     static const struct deny_call call = {SYS_clone3, EPERM};
     int status = -1;
@@ -178,7 +178,7 @@ static void check_nothing_is_left(void)
 }
 
 /* What it reads is there, all of it; what it prints comes, all of it; and what it said. */
-static void a_task_has_input_and_output(void)
+TEST(a_task_has_input_and_output)
 {
     static const struct jr_task_limit for_ever = {.stop_fd = -1};
     struct jr_buf input = JR_BUF_INIT, out = JR_BUF_INIT;
@@ -227,7 +227,7 @@ static int refuse(void *data, const char *bytes, size_t len)
 }
 
 /* One may talk to it: a sink comes back with what there is, and for more; or ends it. */
-static void a_task_is_talked_to(void)
+TEST(a_task_is_talked_to)
 {
     static const int fds[3] = {JR_FD_TASK, JR_FD_TASK, -1};
     static const struct jr_task_limit for_ever = {.stop_fd = -1};
@@ -254,7 +254,7 @@ static void a_task_is_talked_to(void)
 
 /* It is ended where it takes too long, whatever it does, with its children; or as soon as somebody
  * says so, who is not read; and when it is cancelled, twice. */
-static void a_task_always_ends(void)
+TEST(a_task_always_ends)
 {
     static const char *const texts[] = {"exec sleep 1000", "sleep 1000", "trap '' TERM; sleep 1000",
                                         "exec >&-; exec sleep 1000", "sleep 1000 & sleep 1000"};
@@ -291,7 +291,7 @@ static int answer_call(void *data, int out)
 }
 
 /* Why there is no answer is a clause. */
-static void says_why_there_is_no_answer(void)
+TEST(says_why_there_is_no_answer)
 {
     static const struct {
         const char *text, *why, *out;
@@ -338,8 +338,3 @@ static void says_why_there_is_no_answer(void)
     jr_arena_release(&arena);
     check_nothing_is_left();
 }
-
-JR_UNIT_MAIN("subprocess", CASE(starts_a_program), CASE(has_its_place), CASE(has_its_signals),
-             CASE(takes_any_descriptors), CASE(says_why_it_could_not), CASE(does_without_clone3),
-             CASE(a_task_has_input_and_output), CASE(a_task_is_talked_to), CASE(a_task_always_ends),
-             CASE(says_why_there_is_no_answer))

@@ -9,24 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "elsewhere.h"
 #include "scratch.h"
-
-/* The limits of this process are the test's to lower: each case is a process of its own, whose exit
- * code says whether it was well. */
-enum { SKIPPED = 77 };
-
-static void in_other_process(bool (*run)(void))
-{
-    int status = -1;
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(run() ? 0 : 1);
-    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
-        (void)printf("\n    SKIPPED: it cannot be done here\n");
-    else
-        CU_ASSERT_EQUAL(status, 0);
-}
 
 static const struct jr_limit *find_limit(const struct jr_limit_list *list, int resource)
 {
@@ -37,7 +21,7 @@ static const struct jr_limit *find_limit(const struct jr_limit_list *list, int r
 }
 
 /* Without a stated one nothing is set. */
-static void sets_what_is_stated(void)
+TEST(sets_what_is_stated)
 {
     static const int resources[] = {RLIMIT_NOFILE, RLIMIT_CORE, RLIMIT_MEMLOCK,
                                     RLIMIT_STACK,  RLIMIT_AS,   RLIMIT_NPROC};
@@ -66,7 +50,7 @@ static void sets_what_is_stated(void)
 }
 
 /* The soft limit is what is stated, in its unit; "unlimited" is no limit. */
-static void reads_sizes(void)
+TEST(reads_sizes)
 {
     static const struct {
         const char *text;
@@ -129,14 +113,14 @@ static bool allow_as_much(void)
            list.items[0].limit.rlim_max == 100;
 }
 
-static void no_more_than_is_allowed(void)
+TEST(no_more_than_is_allowed)
 {
-    in_other_process(refuse_more);
-    in_other_process(allow_as_much);
+    ELSEWHERE(refuse_more());
+    ELSEWHERE(allow_as_much());
 }
 
 /* What jobrun raised for itself the ranks get back, unless they have their own. */
-static void restores_what_was_raised(void)
+TEST(restores_what_was_raised)
 {
     const struct rlimit found = {7, 8};
     struct jr_limit_list list = {1, {{RLIMIT_CORE, {0, 0}}}};
@@ -283,13 +267,13 @@ static bool counts_what_mpi_needs(void)
            job.budget.raise;
 }
 
-static void counts_descriptors(void)
+TEST(counts_descriptors)
 {
-    in_other_process(many_files_take_turns);
-    in_other_process(counts_what_mpi_needs);
-    in_other_process(needs_no_more_than_it_says);
-    in_other_process(refuses_what_does_not_fit);
-    in_other_process(files_take_turns);
+    ELSEWHERE(many_files_take_turns());
+    ELSEWHERE(counts_what_mpi_needs());
+    ELSEWHERE(needs_no_more_than_it_says());
+    ELSEWHERE(refuses_what_does_not_fit());
+    ELSEWHERE(files_take_turns());
 }
 
 /* Of a user: root has no limit of this kind. */
@@ -414,24 +398,11 @@ static bool check_cgroup(const char *groups, const char *folder)
     return good;
 }
 
-/* The controller of version 1 has a place of its own. */
-static bool counts_processes_of_a_group(void)
+TEST(counts_processes)
 {
-    return check_cgroup("3:cpu:/other\n2:pids:/a\n0::/b\n", "/pids/a");
+    ELSEWHERE(counts_processes_of_the_machine());
+    ELSEWHERE(counts_processes_of_a_user());
+    /* The controller of version 1 has a place of its own. */
+    ELSEWHERE(check_cgroup("3:cpu:/other\n2:pids:/a\n0::/b\n", "/pids/a"));
+    ELSEWHERE(check_cgroup("0::/b/c\n", "/b/c"));
 }
-
-static bool counts_processes_of_a_unified_group(void)
-{
-    return check_cgroup("0::/b/c\n", "/b/c");
-}
-
-static void counts_processes(void)
-{
-    in_other_process(counts_processes_of_the_machine);
-    in_other_process(counts_processes_of_a_user);
-    in_other_process(counts_processes_of_a_group);
-    in_other_process(counts_processes_of_a_unified_group);
-}
-
-JR_UNIT_MAIN("budget", CASE(sets_what_is_stated), CASE(reads_sizes), CASE(no_more_than_is_allowed),
-             CASE(restores_what_was_raised), CASE(counts_descriptors), CASE(counts_processes))

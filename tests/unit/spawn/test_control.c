@@ -10,8 +10,9 @@
 
 #include "deny.h"
 #include "descriptors.h"
+#include "elsewhere.h"
 
-static void python_and_what_returns_have_them(void)
+TEST(python_and_what_returns_have_them)
 {
     for (int i = 0; i < 8; i++) {
         const struct jr_policy policy = {.exit_barrier = (i & 1) != 0};
@@ -24,7 +25,7 @@ static void python_and_what_returns_have_them(void)
 }
 
 /* Ours does not block, and no other program gets either. */
-static void ends_are_as_they_should_be(void)
+TEST(ends_are_as_they_should_be)
 {
     int ends[2];
     struct jr_control_status status;
@@ -49,21 +50,15 @@ static bool fails_without_a_trace(unsigned number)
            count_descriptors() == open;
 }
 
-static void leaves_nothing_where_it_fails(void)
+TEST(leaves_nothing_where_it_fails)
 {
     static const unsigned numbers[] = {SYS_socketpair, SYS_setsockopt, SYS_fcntl};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        int status = -1;
-        pid_t pid = fork();
-        if (pid == 0)
-            _exit(fails_without_a_trace(numbers[i]) ? 0 : 1);
-        CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-        CU_ASSERT_EQUAL(status, 0);
-    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        ELSEWHERE(fails_without_a_trace(numbers[i]));
 }
 
 /* Bytes come whole, with who wrote them, until the end. */
-static void reads_what_was_written(void)
+TEST(reads_what_was_written)
 {
     static const char *const texts[] = {"b", "r 1 2 3 4 5", "x 75", "\n"};
     int ends[2];
@@ -88,7 +83,7 @@ static void reads_what_was_written(void)
 }
 
 /* What two processes wrote is not one text, though it waits there together. */
-static void tells_processes_apart(void)
+TEST(tells_processes_apart)
 {
     int ends[2];
     struct jr_control_status status;
@@ -111,7 +106,7 @@ static void tells_processes_apart(void)
 }
 
 /* Of a long text a piece is taken at once, and the rest next. */
-static void takes_long_texts_in_pieces(void)
+TEST(takes_long_texts_in_pieces)
 {
     static char text[3 * JR_CONTROL_MOST];
     int ends[2];
@@ -131,7 +126,7 @@ static void takes_long_texts_in_pieces(void)
 }
 
 /* A descriptor that is none has come to its end, and nothing waits there. */
-static void an_error_is_an_end(void)
+TEST(an_error_is_an_end)
 {
     struct jr_control_status status = {.len = 5};
     CU_ASSERT_TRUE(jr_control_read(&status, -1));
@@ -141,7 +136,7 @@ static void an_error_is_an_end(void)
 }
 
 /* A descriptor that a rank sends along is not kept. */
-static void descriptors_are_not_kept(void)
+TEST(descriptors_are_not_kept)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -172,8 +167,3 @@ static void descriptors_are_not_kept(void)
     (void)close(ends[0]);
     (void)close(ends[1]);
 }
-
-JR_UNIT_MAIN("control", CASE(python_and_what_returns_have_them), CASE(ends_are_as_they_should_be),
-             CASE(leaves_nothing_where_it_fails), CASE(reads_what_was_written),
-             CASE(tells_processes_apart), CASE(takes_long_texts_in_pieces),
-             CASE(an_error_is_an_end), CASE(descriptors_are_not_kept))

@@ -19,7 +19,7 @@ static int read_bytes(struct jr_exported *ret, const char *bytes, size_t len, st
     return result;
 }
 
-static void nothing_is_an_error(void)
+TEST(nothing_is_an_error)
 {
     struct jr_exported exported = {0};
     struct jr_error err = {0};
@@ -35,7 +35,7 @@ static void nothing_is_an_error(void)
     (void)close(fd);
 }
 
-static void joins(void)
+TEST(joins)
 {
     static const char bytes[] =
         "A=1\0PWD=/inner\0SHLVL=3\0_=/usr/bin/env\0DROP_A=1\0GONE=1\0RANK=7\0"
@@ -71,7 +71,7 @@ static void joins(void)
     jr_exported_release(&exported);
 }
 
-static void extends_the_python_path(void)
+TEST(extends_the_python_path)
 {
     static const char bytes[] = "PYTHONPATH=/mine\0LAST=1";
     struct jr_exported exported = {0};
@@ -85,7 +85,7 @@ static void extends_the_python_path(void)
 }
 
 /* What comes besides stands behind the rest, whoever made that. */
-static void extends(void)
+TEST(extends)
 {
     static char one[] = "A=1", two[] = "B=2", three[] = "C=3";
     static char *env[] = {one, NULL}, *more[] = {two, three, NULL};
@@ -107,6 +107,3 @@ static void extends(void)
     CU_ASSERT_PTR_NULL(jr_exported_extend(&exported, none, none)[0]);
     jr_exported_release(&exported);
 }
-
-JR_UNIT_MAIN("exported", CASE(extends), CASE(nothing_is_an_error), CASE(joins),
-             CASE(extends_the_python_path))

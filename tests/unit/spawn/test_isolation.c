@@ -12,10 +12,10 @@
 
 #include "base/pidfd.h"
 #include "deny.h"
-#include "unit.h"
+#include "elsewhere.h"
 
 #define need(good) need_at(__LINE__, good)
-enum { SKIPPED = 77, NOBODY = 65534 };
+enum { NOBODY = 65534 };
 
 static void need_at(int line, bool good)
 {
@@ -26,21 +26,10 @@ static void need_at(int line, bool good)
 }
 
 /* Each case is a process of its own, which takes what it isolates. */
-static void in_other_process(void (*run)(void))
+static void prepare(void)
 {
-    int status = -1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)alarm(60);
-        (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-        run();
-        _exit(0);
-    }
-    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
-        (void)printf("\n    SKIPPED: no namespace can be made here\n");
-    else
-        CU_ASSERT_EQUAL(status, 0);
+    (void)alarm(60);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 /* What the first process of the namespace finds; the numbers that the machine has for a child of
@@ -84,6 +73,7 @@ static long status_number(pid_t pid, const char *key)
 
 static void isolate(void)
 {
+    prepare();
     struct jr_error err = {0};
     pid_t numbers[2] = {0};
     int ends[2], status;
@@ -117,15 +107,16 @@ static void isolate_as_nobody(void)
     isolate();
 }
 
-static void the_run_is_by_itself(void)
+TEST(the_run_is_by_itself)
 {
-    in_other_process(isolate);
-    in_other_process(isolate_as_nobody);
+    ELSEWHERE((isolate(), true));
+    ELSEWHERE((isolate_as_nobody(), true));
 }
 
 static void refuse(const struct deny_call *call, const char *text)
 {
     struct jr_error err = {0};
+    prepare();
     if (!deny(call, 1))
         _exit(SKIPPED);
     need(jr_isolate_fork(NULL, &err) == -1);
@@ -134,31 +125,22 @@ static void refuse(const struct deny_call *call, const char *text)
     need(waitpid(-1, NULL, 0) == -1 && errno == ECHILD);
 }
 
-static void refuse_namespaces(void)
+TEST(says_why_not)
 {
-    refuse(&(struct deny_call){SYS_unshare, EPERM},
-           "isolation: pid is not possible here (it needs root, or ");
-}
-
-static void refuse_pipe(void)
-{
-    refuse(&(struct deny_call){SYS_pipe2, EMFILE}, "isolation: pid: ");
-}
-
-static void refuse_process(void)
-{
-    refuse(&(struct deny_call){SYS_clone, EAGAIN}, "isolation: pid is not possible here");
-}
-
-static void says_why_not(void)
-{
-    in_other_process(refuse_namespaces);
-    in_other_process(refuse_pipe);
-    in_other_process(refuse_process);
+    static const struct {
+        struct deny_call call;
+        const char *text;
+    } rows[] = {
+        {{SYS_unshare, EPERM}, "isolation: pid is not possible here (it needs root, or "},
+        {{SYS_pipe2, EMFILE}, "isolation: pid: "},
+        {{SYS_clone, EAGAIN}, "isolation: pid is not possible here"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ELSEWHERE((refuse(&rows[i].call, rows[i].text), true));
 }
 
 /* A number that the machine does not tell is the one from here. */
-static void numbers_are_those_of_the_machine(void)
+TEST(numbers_are_those_of_the_machine)
 {
     pid_t child = fork();
     if (child == 0)
@@ -175,6 +157,3 @@ static void numbers_are_those_of_the_machine(void)
     (void)close(pidfd);
     (void)close(proc);
 }
-
-JR_UNIT_MAIN("isolation", CASE(the_run_is_by_itself), CASE(says_why_not),
-             CASE(numbers_are_those_of_the_machine))

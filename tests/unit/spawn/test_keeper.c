@@ -2,6 +2,7 @@
 #include "spawn/keeper.h"
 #include "deny.h"
 #include "descriptors.h"
+#include "elsewhere.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -60,7 +61,7 @@ static struct jr_keeper_report run_script(const char *script, unsigned limit_ms,
     return report;
 }
 
-static void tells_the_end(void)
+TEST(tells_the_end)
 {
     char text[256];
     struct jr_keeper_report report =
@@ -78,7 +79,7 @@ static void tells_the_end(void)
 }
 
 /* Neither jobrun's descriptors nor its mask, nor a signal that it ignores. */
-static void gives_a_clean_start(void)
+TEST(gives_a_clean_start)
 {
     sigset_t all, before;
     char text[256];
@@ -96,7 +97,7 @@ static void gives_a_clean_start(void)
                                  "SigIgn:\t0000000000000000\n");
 }
 
-static void ends_what_hangs(void)
+TEST(ends_what_hangs)
 {
     char text[256];
     struct jr_keeper_report report =
@@ -108,7 +109,7 @@ static void ends_what_hangs(void)
 }
 
 /* The end of what it prints shows that the daemon is dead. */
-static void ends_what_is_left(void)
+TEST(ends_what_is_left)
 {
     char text[256];
     struct jr_keeper_report report = run_script(
@@ -124,7 +125,7 @@ static void await_text(int fd)
     CU_ASSERT_EQUAL(read(fd, &byte, 1), 1);
 }
 
-static void stops(void)
+TEST(stops)
 {
     char text[256];
     struct jr_keeper_report report;
@@ -139,7 +140,7 @@ static void stops(void)
 }
 
 /* Its death is the command's. */
-static void survives_no_keeper(void)
+TEST(survives_no_keeper)
 {
     char text[256];
     struct jr_keeper_report report;
@@ -153,7 +154,7 @@ static void survives_no_keeper(void)
 }
 
 /* A process that starts a command and dies leaves it to the keeper. */
-static void outlives_its_maker(void)
+TEST(outlives_its_maker)
 {
     char text[256];
     int ends[2];
@@ -195,7 +196,7 @@ static struct jr_keeper_report run_program(const char *name, const char *workdir
     return report;
 }
 
-static void tells_what_does_not_start(void)
+TEST(tells_what_does_not_start)
 {
     static const struct {
         const char *name, *workdir;
@@ -225,7 +226,7 @@ static void hear(int sig)
 }
 
 /* A signal that is handled meanwhile changes nothing. */
-static void is_waited_for_whatever_is_heard(void)
+TEST(is_waited_for_whatever_is_heard)
 {
     const struct itimerval often = {{0, 2000}, {0, 2000}}, never = {0};
     struct sigaction action = {.sa_handler = hear}; /* without SA_RESTART */
@@ -248,26 +249,20 @@ static bool is_told_blindly(void)
 {
     static const struct deny_call calls[] = {{SYS_pidfd_open, ENOSYS}};
     char text[256];
+    (void)alarm(30);
     if (!deny(calls, 1))
         return false;
     struct jr_keeper_report report = run_script("sleep 0.1; exit 3", LONG_MS, text);
     return report.end == JR_KEEPER_EXITED && report.value == 3;
 }
 
-static void needs_no_pidfds(void)
+TEST(needs_no_pidfds)
 {
-    int status = -1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)alarm(30);
-        _exit(is_told_blindly() ? 0 : 1);
-    }
-    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-    CU_ASSERT_EQUAL(status, 0);
+    ELSEWHERE(is_told_blindly());
 }
 
 /* Without descriptors nothing is started, and none is lost. */
-static void says_where_descriptors_are_short(void)
+TEST(says_where_descriptors_are_short)
 {
     const char *const argv[] = {"true", NULL};
     const struct jr_keeper_command command = {.argv = (char *const *)argv,
@@ -296,9 +291,3 @@ static void says_where_descriptors_are_short(void)
         CU_ASSERT_EQUAL(count_descriptors(), open);
     }
 }
-
-JR_UNIT_MAIN("keeper", CASE(tells_the_end), CASE(gives_a_clean_start), CASE(ends_what_hangs),
-             CASE(ends_what_is_left), CASE(stops), CASE(survives_no_keeper),
-             CASE(outlives_its_maker), CASE(is_waited_for_whatever_is_heard),
-             CASE(says_where_descriptors_are_short), CASE(needs_no_pidfds),
-             CASE(tells_what_does_not_start))

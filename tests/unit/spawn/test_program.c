@@ -39,7 +39,7 @@ static void remove_folder(const char *folder)
     (void)rmdir(folder);
 }
 
-static void finds_as_a_shell_does(void)
+TEST(finds_as_a_shell_does)
 {
     char folder[] = "/tmp/jobrun-path-XXXXXX";
     char search[128], last[128], found[128], here[128];
@@ -76,7 +76,7 @@ static void finds_as_a_shell_does(void)
     remove_folder(folder);
 }
 
-static void looks_once_for_the_same(void)
+TEST(looks_once_for_the_same)
 {
     char folder[] = "/tmp/jobrun-path-XXXXXX";
     struct jr_program program = {0};
@@ -87,7 +87,7 @@ static void looks_once_for_the_same(void)
     CU_ASSERT_EQUAL(jr_program_find(&program, "tool", folder, "/"), ENOENT);
 }
 
-static void tells_a_folder_from_a_file(void)
+TEST(tells_a_folder_from_a_file)
 {
     CU_ASSERT_EQUAL(jr_program_refine_errno("bin", "/usr", EACCES), EISDIR);
     CU_ASSERT_EQUAL(jr_program_refine_errno("/etc/passwd", "/", EACCES), EACCES);
@@ -99,7 +99,7 @@ static void tells_a_folder_from_a_file(void)
     CU_ASSERT_EQUAL(jr_program_refine_errno("x", "/no/such", EACCES), EACCES);
 }
 
-static void says_why(void)
+TEST(says_why)
 {
     static const struct {
         enum jr_stage stage;
@@ -129,40 +129,3 @@ static void says_why(void)
         JR_ASSERT_TEXT(jr_start_reason(&rank, &outcome), vectors[i].text);
     }
 }
-
-static void routes_streams(void)
-{
-    static const struct {
-        unsigned sink;
-        bool shown;
-        int console;
-        enum jr_route route;
-    } vectors[] = {
-        {JR_SINK_INHERIT, true, 1, JR_ROUTE_INHERIT},
-        {JR_SINK_INHERIT, true, -1, JR_ROUTE_NULL},
-        {JR_SINK_FILE, true, 1, JR_ROUTE_FILE},
-        {JR_SINK_CONSOLE, true, 1, JR_ROUTE_PIPE},
-        {JR_SINK_CONSOLE, false, 1, JR_ROUTE_NULL},
-        {JR_SINK_CONSOLE, true, -1, JR_ROUTE_NULL},
-        {JR_SINK_FILE | JR_SINK_CONSOLE, true, 1, JR_ROUTE_PIPE},
-        {JR_SINK_FILE | JR_SINK_CONSOLE, false, 1, JR_ROUTE_FILE},
-        {JR_SINK_FILE | JR_SINK_CONSOLE, true, -1, JR_ROUTE_FILE},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct jr_plan_rank rank = {.out = (enum jr_sink)vectors[i].sink,
-                                    .err = (enum jr_sink)vectors[i].sink,
-                                    .on_console = vectors[i].shown};
-        struct jr_run_options options = {.out_fd = vectors[i].console,
-                                         .err_fd = vectors[i].console};
-        for (int stream = 0; stream < 2; stream++)
-            CU_ASSERT_EQUAL(jr_start_route(&rank, stream, &options), vectors[i].route);
-        /* With a limit the runner writes what would be a file's own. */
-        rank.limited = true;
-        CU_ASSERT_EQUAL(jr_start_route(&rank, 0, &options),
-                        vectors[i].route == JR_ROUTE_FILE ? JR_ROUTE_PIPE : vectors[i].route);
-        CU_ASSERT_EQUAL(jr_start_is_shown(&rank, 0, &options), vectors[i].route == JR_ROUTE_PIPE);
-    }
-}
-
-JR_UNIT_MAIN("program", CASE(finds_as_a_shell_does), CASE(looks_once_for_the_same),
-             CASE(tells_a_folder_from_a_file), CASE(says_why), CASE(routes_streams))

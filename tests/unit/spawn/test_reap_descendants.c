@@ -1,6 +1,6 @@
 /* The sweep, by a process that does nothing else: it takes all children. */
 #include "spawn/reap_descendants.h"
-#include "unit.h"
+#include "elsewhere.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -101,7 +101,7 @@ static void ends_all_with(const struct jr_group *group)
     CU_ASSERT_TRUE(sweeps(make_hoppers, 4, group));
 }
 
-static void ends_all_descendants(void)
+TEST(ends_all_descendants)
 {
     ends_all_with(NULL);
 }
@@ -128,7 +128,7 @@ static bool makes(struct jr_group *group, const char *id)
     return group->path[0] != '\0';
 }
 
-static void ends_a_group(void)
+TEST(ends_a_group)
 {
     struct jr_group group;
     if (!makes(&group, "sweep"))
@@ -159,18 +159,13 @@ static bool knows_its_only_child(void)
     return alone && two && left && jr_reap_only(one);
 }
 
-static void knows_who_is_the_only_child(void)
+TEST(knows_who_is_the_only_child)
 {
-    int status = -1;
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(knows_its_only_child() ? 0 : 1);
-    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-    CU_ASSERT_EQUAL(status, 0);
+    ELSEWHERE(knows_its_only_child());
 }
 
 /* What nobody is the parent of: two processes of a run died at once. */
-static void clears_what_is_left(void)
+TEST(clears_what_is_left)
 {
     struct jr_group group;
     bool left = true;
@@ -195,6 +190,3 @@ static void clears_what_is_left(void)
     CU_ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     CU_ASSERT_FALSE(is_there(group.path));
 }
-
-JR_UNIT_MAIN("sweep", CASE(knows_who_is_the_only_child), CASE(ends_all_descendants),
-             CASE(ends_a_group), CASE(clears_what_is_left))

@@ -22,7 +22,7 @@
 
 static const struct jr_slurm_self SELF = {.job = "12", .name = "12", .restarts = 1};
 
-static void reads_what_slurm_says(void)
+TEST(reads_what_slurm_says)
 {
     static const struct {
         const char *text, *state;
@@ -56,7 +56,7 @@ static void reads_what_slurm_says(void)
 }
 
 /* Of several tasks of an array, the one is meant whose number it is. */
-static void finds_its_own_among_several(void)
+TEST(finds_its_own_among_several)
 {
     static const char text[] = "JobId=11 ArrayJobId=12 ArrayTaskId=1 JobName=t\n"
                                "   JobState=COMPLETING Reason=None\n   Requeue=1 Restarts=9\n\n"
@@ -71,7 +71,7 @@ static void finds_its_own_among_several(void)
 }
 
 /* What is cut off, contradicts itself, or is another's, says nothing. */
-static void believes_no_other_answer(void)
+TEST(believes_no_other_answer)
 {
     static const char *const rows[] = {
         "",
@@ -99,7 +99,7 @@ static void believes_no_other_answer(void)
 }
 
 /* A word of a state has room for its end. */
-static void knows_how_long_a_state_may_be(void)
+TEST(knows_how_long_a_state_may_be)
 {
     struct jr_slurm_job job = {.restarts = 99};
     for (size_t len = sizeof job.state - 1; len <= sizeof job.state; len++) {
@@ -112,7 +112,7 @@ static void knows_how_long_a_state_may_be(void)
     CU_ASSERT_EQUAL(strlen(job.state), sizeof job.state - 1);
 }
 
-static void knows_how_long_is_left(void)
+TEST(knows_how_long_is_left)
 {
     uint64_t now = jr_clock_wall_ns() / 1000000000;
     struct jr_slurm_job job = {.end = now + 1000};
@@ -188,7 +188,7 @@ static const char *ask(const char *script, const char *verb, unsigned limit_ms, 
 }
 
 /* Whoever does not wait for the answer has it end. */
-static void takes_back_what_was_asked(void)
+TEST(takes_back_what_was_asked)
 {
     struct stand_in stand_in;
     struct jr_slurm_call call;
@@ -205,7 +205,7 @@ static void takes_back_what_was_asked(void)
     remove_stand_in(&stand_in);
 }
 
-static void asks_scontrol(void)
+TEST(asks_scontrol)
 {
     static const struct {
         const char *script, *verb;
@@ -233,7 +233,3 @@ static void asks_scontrol(void)
             JR_ASSERT_TEXT(out.data, rows[i].out);
     }
 }
-
-JR_UNIT_MAIN("slurm_job", CASE(reads_what_slurm_says), CASE(finds_its_own_among_several),
-             CASE(believes_no_other_answer), CASE(knows_how_long_a_state_may_be),
-             CASE(knows_how_long_is_left), CASE(asks_scontrol), CASE(takes_back_what_was_asked))

@@ -12,6 +12,7 @@
 #include "bench.h"
 #include "deny.h"
 #include "descriptors.h"
+#include "elsewhere.h"
 #include "store/run_folder.h"
 
 static void start(void)
@@ -31,7 +32,7 @@ static int await(void)
 }
 
 /* Which way a stream goes. */
-static void streams_have_routes(void)
+TEST(streams_have_routes)
 {
     static const struct {
         enum jr_sink sink;
@@ -73,7 +74,7 @@ static void streams_have_routes(void)
 
 /* Pipes, and files that jobrun writes itself, over the ranks that start here; the setup has two of
  * both. */
-static void counts_what_it_costs(void)
+TEST(counts_what_it_costs)
 {
     struct jr_plan_rank ranks[5] = {
         {.out = JR_SINK_FILE | JR_SINK_CONSOLE, .on_console = true},
@@ -102,7 +103,7 @@ static void counts_what_it_costs(void)
 }
 
 /* Where a file lies that is no rank's own. */
-static void places_files_beside_the_ranks(void)
+TEST(places_files_beside_the_ranks)
 {
     static const struct {
         const char *dir;
@@ -126,7 +127,7 @@ static void places_files_beside_the_ranks(void)
 }
 
 /* A process of its own session, in its folder, with its environment, and nothing else. */
-static void a_rank_finds_what_the_plan_says(void)
+TEST(a_rank_finds_what_the_plan_says)
 {
     begin("test $$ = $(ps -o sid= -p $$) || echo session; pwd; echo $X; "
           "ls /proc/self/fd | tr '\\n' ' '; echo err >&2; umask; exit 7");
@@ -149,7 +150,7 @@ static void a_rank_finds_what_the_plan_says(void)
 
 /* What goes to the console comes by a pipe; where it has a file too, that is made by whoever reads
  * the pipe. */
-static void pipes_come_back(void)
+TEST(pipes_come_back)
 {
     for (int file = 0; file < 2; file++) {
         char bytes[16];
@@ -175,7 +176,7 @@ static void pipes_come_back(void)
 }
 
 /* One file for both streams has both, in their order. */
-static void both_streams_may_share_a_file(void)
+TEST(both_streams_may_share_a_file)
 {
     begin("echo 1; echo 2 >&2; echo 3");
     bench.rank.err_path = bench.rank.out_path;
@@ -192,7 +193,7 @@ static void both_streams_may_share_a_file(void)
 
 /* A rank that has to return has a socket as its descriptor 3, whose other end is ours, and says who
  * wrote. */
-static void a_rank_may_have_a_control_socket(void)
+TEST(a_rank_may_have_a_control_socket)
 {
     char byte;
     begin("printf r >&3; read x <&3; exit 5");
@@ -208,7 +209,7 @@ static void a_rank_may_have_a_control_socket(void)
 }
 
 /* A stream to its process manager, with and without the control socket. */
-static void a_rank_may_have_a_process_manager(void)
+TEST(a_rank_may_have_a_process_manager)
 {
     for (int both = 0; both < 2; both++) {
         char byte;
@@ -229,7 +230,7 @@ static void a_rank_may_have_a_process_manager(void)
 }
 
 /* Nothing of the runner's, whatever it has open. */
-static void a_rank_has_no_other_descriptor(void)
+TEST(a_rank_has_no_other_descriptor)
 {
     static const char *const expected[] = {"0 1 2 3 ", "0 1 2 3 4 ", "0 1 2 3 4 ", "0 1 2 3 4 5 "};
     for (int i = 0; i < 4; i++) {
@@ -253,7 +254,7 @@ static void a_rank_has_no_other_descriptor(void)
 }
 
 /* Together, pipes take no more than an unprivileged user may have. */
-static void pipes_are_as_large_as_all_may_be(void)
+TEST(pipes_are_as_large_as_all_may_be)
 {
     static struct jr_plan_rank ranks[1024];
     static const struct {
@@ -276,7 +277,7 @@ static void pipes_are_as_large_as_all_may_be(void)
 }
 
 /* Descriptors that the caller has where the slots will be serve as before, under other numbers. */
-static void slots_take_the_place_of_nothing(void)
+TEST(slots_take_the_place_of_nothing)
 {
     static const int places[] = {JR_SLOT_DIR, JR_SLOT_NULL, JR_SLOT_ERR, JR_SLOT_END - 1,
                                  JR_SLOT_END};
@@ -306,7 +307,7 @@ static void slots_take_the_place_of_nothing(void)
 }
 
 /* Even one that comes to lie there by itself. */
-static void a_slot_may_be_the_next_descriptor(void)
+TEST(a_slot_may_be_the_next_descriptor)
 {
     int fds[16], count = 0;
     begin("cat; echo out");
@@ -323,7 +324,7 @@ static void a_slot_may_be_the_next_descriptor(void)
 }
 
 /* An attempt's folder that this run has claimed may be there already, if it is ours. */
-static void takes_the_folder_that_was_claimed(void)
+TEST(takes_the_folder_that_was_claimed)
 {
     static const struct {
         unsigned claimed; /* attempts */
@@ -350,25 +351,8 @@ static void takes_the_folder_that_was_claimed(void)
     }
 }
 
-/* A FIFO in the place of a file for both streams holds nobody. */
-static void a_planted_fifo_stops_the_start(void)
-{
-    begin("exit 0");
-    bench.rank.err_path = bench.rank.out_path;
-    open_starter();
-    CU_ASSERT_EQUAL(jr_start_folder(&bench.starter, "attempt_0/3"), 0);
-    CU_ASSERT_EQUAL(mkfifoat(bench.scratch.fd, "attempt_0/3/stdout.log", 0600), 0);
-    int reader =
-        openat(bench.scratch.fd, "attempt_0/3/stdout.log", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    jr_start_spawn(&bench.starter, &bench.rank, &bench.started);
-    CU_ASSERT_EQUAL(bench.started.stage, JR_STAGE_STDOUT);
-    CU_ASSERT_EQUAL(bench.started.error, EEXIST);
-    (void)close(reader);
-    end();
-}
-
 /* What only a child of its own can find out. */
-static void says_what_the_child_could_not_do(void)
+TEST(says_what_the_child_could_not_do)
 {
     static char name[300];
     memset(name, 'x', sizeof name - 3);
@@ -440,7 +424,7 @@ static bool fails_to_start(const struct failing *failing)
     return good;
 }
 
-static void says_which_call_has_failed(void)
+TEST(says_which_call_has_failed)
 {
     static const struct failing vectors[] = {
         {{SYS_clone, EAGAIN}, false, false, JR_STAGE_CLONE},
@@ -457,33 +441,19 @@ static void says_which_call_has_failed(void)
         {{SYS_openat, ENFILE}, false, false, JR_STAGE_NONE},
         {{SYS_mmap, ENOMEM}, false, false, JR_STAGE_NONE},
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        int status = -1;
-        pid_t pid = fork();
-        if (pid == 0)
-            _exit(fails_to_start(&vectors[i]) ? 0 : 1);
-        CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-        if (status != 0)
-            printf("\n    row %zu\n", i);
-        CU_ASSERT_EQUAL(status, 0);
-    }
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        ELSEWHERE(fails_to_start(&vectors[i]));
 }
 
-static void starts_where_a_kernel_lacks_something(void)
+TEST(starts_where_a_kernel_lacks_something)
 {
     static const struct deny_call calls[] = {{SYS_close_range, ENOSYS}, {SYS_pidfd_open, ENOSYS}};
-    for (int i = 0; i < 3; i++) {
-        int status = -1;
-        pid_t pid = fork();
-        if (pid == 0)
-            _exit(starts_without(calls + i % 2, i == 2 ? 2 : 1) ? 0 : 1);
-        CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-        CU_ASSERT_EQUAL(status, 0);
-    }
+    for (int i = 0; i < 3; i++)
+        ELSEWHERE(starts_without(calls + i % 2, i == 2 ? 2 : 1));
 }
 
 /* Its input is /dev/null, or jobrun's own. */
-static void a_rank_has_an_input(void)
+TEST(a_rank_has_an_input)
 {
     for (int own = 0; own < 2; own++) {
         int pair[2];
@@ -502,7 +472,7 @@ static void a_rank_has_an_input(void)
 }
 
 /* Limits are the plan's, and signals as they were before jobrun. */
-static void limits_and_signals_are_its_own(void)
+TEST(limits_and_signals_are_its_own)
 {
     begin("ulimit -n; ulimit -c; kill -PIPE $$; exit 0");
     (void)signal(SIGUSR1, SIG_IGN);
@@ -521,13 +491,8 @@ static void limits_and_signals_are_its_own(void)
     end();
     (void)signal(SIGPIPE, SIG_DFL);
     (void)signal(SIGUSR1, SIG_DFL);
-}
-
-/* Whatever the runner has blocked, it has not. */
-static void no_signal_is_blocked(void)
-{
     sigset_t all, before;
-    begin("kill -TERM $$; exit 0");
+    begin("kill -TERM $$; exit 0"); /* whatever the runner has blocked, it has not */
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, &before);
     start();
@@ -537,7 +502,7 @@ static void no_signal_is_blocked(void)
 }
 
 /* One that is also the terminal of its session. */
-static void a_rank_may_have_a_terminal(void)
+TEST(a_rank_may_have_a_terminal)
 {
     static const char expected[] = "all three\r\nthe session's\r\n";
     char text[64] = "";
@@ -562,7 +527,7 @@ static void a_rank_may_have_a_terminal(void)
 }
 
 /* A rank may be bound to CPUs, of which none may be missing. */
-static void binds_to_cpus(void)
+TEST(binds_to_cpus)
 {
     cpu_set_t own;
     char text[16];
@@ -582,7 +547,7 @@ static void binds_to_cpus(void)
 }
 
 /* At which stage a start fails, and with which error. */
-static void says_at_which_stage_it_fails(void)
+TEST(says_at_which_stage_it_fails)
 {
     static const struct {
         const char *program, *workdir, *cpus;
@@ -626,38 +591,50 @@ static void says_at_which_stage_it_fails(void)
     }
 }
 
-/* What lies in the place of a log is neither written to nor followed. */
-static void a_planted_log_stops_the_start(void)
+/* What lies in the place of a log is neither written to nor followed, and a FIFO in the place of a
+ * file for both streams holds nobody. */
+TEST(a_planted_log_stops_the_start)
 {
+    enum planted { PLAIN, LINK, FIFO };
     static const struct {
         const char *name;
-        bool link;
+        enum planted what;
         enum jr_stage stage;
     } vectors[] = {
-        {"attempt_0/3/stdout.log", false, JR_STAGE_STDOUT},
-        {"attempt_0/3/stdout.log", true, JR_STAGE_STDOUT},
-        {"attempt_0/3/stderr.log", false, JR_STAGE_STDERR},
-        {"attempt_0/3/stderr.log", true, JR_STAGE_STDERR},
+        {"attempt_0/3/stdout.log", PLAIN, JR_STAGE_STDOUT},
+        {"attempt_0/3/stdout.log", LINK, JR_STAGE_STDOUT},
+        {"attempt_0/3/stderr.log", PLAIN, JR_STAGE_STDERR},
+        {"attempt_0/3/stderr.log", LINK, JR_STAGE_STDERR},
+        {"attempt_0/3/stdout.log", FIFO, JR_STAGE_STDOUT},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        int reader = -1;
         begin("exit 0");
+        if (vectors[i].what == FIFO)
+            bench.rank.err_path = bench.rank.out_path;
         open_starter();
         CU_ASSERT_EQUAL(jr_start_folder(&bench.starter, "attempt_0/3"), 0);
         scratch_write(&bench.scratch, "victim", "mine");
-        if (vectors[i].link)
-            CU_ASSERT_EQUAL(symlinkat("../../victim", bench.scratch.fd, vectors[i].name), 0)
-        else
+        if (vectors[i].what == LINK) {
+            CU_ASSERT_EQUAL(symlinkat("../../victim", bench.scratch.fd, vectors[i].name), 0);
+        } else if (vectors[i].what == FIFO) {
+            CU_ASSERT_EQUAL(mkfifoat(bench.scratch.fd, vectors[i].name, 0600), 0);
+            reader = openat(bench.scratch.fd, vectors[i].name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        } else {
             scratch_write(&bench.scratch, vectors[i].name, "planted");
+        }
         jr_start_spawn(&bench.starter, &bench.rank, &bench.started);
         CU_ASSERT_EQUAL(bench.started.stage, vectors[i].stage);
         CU_ASSERT_EQUAL(bench.started.error, EEXIST);
         JR_ASSERT_TEXT(content("victim"), "mine");
+        if (reader >= 0)
+            (void)close(reader);
         end();
     }
 }
 
 /* A folder is made once; a second rank's that is there is refused. */
-static void makes_folders_once(void)
+TEST(makes_folders_once)
 {
     begin("");
     open_starter();
@@ -679,7 +656,7 @@ static void makes_folders_once(void)
 }
 
 /* The rank dies with its runner: the kernel is told so. */
-static void a_rank_dies_with_its_runner(void)
+TEST(a_rank_dies_with_its_runner)
 {
     begin("exec sleep 1000");
     open_starter();
@@ -706,7 +683,7 @@ static void a_rank_dies_with_its_runner(void)
 }
 
 /* Another process than the runner starts no rank that would outlive it. */
-static void only_the_runner_starts_ranks(void)
+TEST(only_the_runner_starts_ranks)
 {
     begin("exit 0");
     open_starter();
@@ -719,7 +696,7 @@ static void only_the_runner_starts_ranks(void)
 
 /* Several starts under way at once: each has its own folder, streams, control socket and CPUs, no
  * descriptor of another, and fails by itself. */
-static void several_start_at_once(void)
+TEST(several_start_at_once)
 {
     static char dirs[JR_FLIGHTS][32], texts[JR_FLIGHTS][64];
     static char *argv[JR_FLIGHTS][4];
@@ -772,7 +749,7 @@ static void several_start_at_once(void)
 
 /* A child that is killed on its way to execve is waited for no longer than it lives, whether or not
  * it got there. */
-static void a_start_may_be_killed(void)
+TEST(a_start_may_be_killed)
 {
     for (int i = 0; i < 50; i++) {
         begin("exec sleep 1000");
@@ -786,7 +763,7 @@ static void a_start_may_be_killed(void)
 }
 
 /* What fails in a child leaves the errno of who starts it alone: both run in the same memory. */
-static void a_child_has_its_own_errno(void)
+TEST(a_child_has_its_own_errno)
 {
     for (int i = 0; i < 50; i++) {
         begin("");
@@ -806,7 +783,7 @@ static void a_child_has_its_own_errno(void)
 
 /* One at a time where the environment is made anew for each, or where the kernel lacks
  * something. */
-static void starts_one_at_a_time_if_it_must(void)
+TEST(starts_one_at_a_time_if_it_must)
 {
     char *const more[] = {(char *)"A=1", NULL};
     begin("");
@@ -827,20 +804,3 @@ static void starts_one_at_a_time_if_it_must(void)
     CU_ASSERT_EQUAL(await(), 0);
     end();
 }
-
-JR_UNIT_MAIN("start", CASE(streams_have_routes), CASE(counts_what_it_costs),
-             CASE(places_files_beside_the_ranks), CASE(a_rank_finds_what_the_plan_says),
-             CASE(pipes_come_back), CASE(both_streams_may_share_a_file),
-             CASE(a_rank_may_have_a_control_socket), CASE(a_rank_may_have_a_process_manager),
-             CASE(a_rank_has_no_other_descriptor), CASE(pipes_are_as_large_as_all_may_be),
-             CASE(slots_take_the_place_of_nothing), CASE(a_slot_may_be_the_next_descriptor),
-             CASE(takes_the_folder_that_was_claimed), CASE(a_planted_fifo_stops_the_start),
-             CASE(says_what_the_child_could_not_do), CASE(says_which_call_has_failed),
-             CASE(starts_where_a_kernel_lacks_something), CASE(a_rank_has_an_input),
-             CASE(limits_and_signals_are_its_own), CASE(no_signal_is_blocked),
-             CASE(a_rank_may_have_a_terminal), CASE(binds_to_cpus),
-             CASE(says_at_which_stage_it_fails), CASE(a_planted_log_stops_the_start),
-             CASE(makes_folders_once), CASE(a_rank_dies_with_its_runner),
-             CASE(only_the_runner_starts_ranks), CASE(several_start_at_once),
-             CASE(a_start_may_be_killed), CASE(a_child_has_its_own_errno),
-             CASE(starts_one_at_a_time_if_it_must))

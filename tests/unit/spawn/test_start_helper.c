@@ -71,7 +71,7 @@ static void say(struct jr_helper *helper, int far, const char *text)
     jr_helper_receive(helper);
 }
 
-static void understands_what_is_said(void)
+TEST(understands_what_is_said)
 {
     static const struct {
         const char *said;
@@ -125,7 +125,7 @@ static void understands_what_is_said(void)
 }
 
 /* Several messages at once, of which each is whole; the longest too. */
-static void takes_all_that_has_come(void)
+TEST(takes_all_that_has_come)
 {
     static char longest[4096];
     int far;
@@ -151,7 +151,7 @@ static void takes_all_that_has_come(void)
 }
 
 /* The first failure is told, and no later one; nor is it ready after that. */
-static void fails_once(void)
+TEST(fails_once)
 {
     int far;
     struct jr_helper helper = make_pair(&far);
@@ -169,7 +169,7 @@ static void fails_once(void)
 }
 
 /* What was requested is forked together, and the next only after that. */
-static void forks_in_batches(void)
+TEST(forks_in_batches)
 {
     int far;
     char text[16];
@@ -248,7 +248,7 @@ static void check_request(int fd)
     CU_ASSERT_EQUAL(memcmp(got, expected, (size_t)len), 0);
 }
 
-static void sends_what_a_rank_is_to_have(void)
+TEST(sends_what_a_rank_is_to_have)
 {
     int far, fds[RANK_FDS];
     char text[32];
@@ -276,7 +276,7 @@ static void sends_what_a_rank_is_to_have(void)
 }
 
 /* What goes through jobrun has a pipe, and nothing but the two ends of each stays open. */
-static void sends_pipes_and_a_control_socket(void)
+TEST(sends_pipes_and_a_control_socket)
 {
     int far, fds[RANK_FDS], pair[2];
     char text[32];
@@ -317,7 +317,7 @@ static void sends_pipes_and_a_control_socket(void)
 }
 
 /* What cannot be made is not requested. */
-static void says_at_which_stage_a_request_fails(void)
+TEST(says_at_which_stage_a_request_fails)
 {
     static const struct {
         const char *planted; /* in the place of a log, or of the folder */
@@ -385,7 +385,7 @@ static bool request(struct jr_buf *out)
     return good;
 }
 
-static void says_that_there_is_no_memory(void)
+TEST(says_that_there_is_no_memory)
 {
     starve(request);
 }
@@ -423,7 +423,7 @@ static void end_shell(struct jr_helper *helper, struct jr_loop *loop)
     end();
 }
 
-static void is_told_when_it_ends(void)
+TEST(is_told_when_it_ends)
 {
     static const struct {
         const char *text;
@@ -455,7 +455,7 @@ static void is_told_when_it_ends(void)
 
 /* In the ranks' folder, with their environment, and nothing else of jobrun's; what it prints is
  * kept. */
-static void finds_what_the_plan_says(void)
+TEST(finds_what_the_plan_says)
 {
     struct jr_loop loop;
     struct jr_helper *helper =
@@ -479,7 +479,7 @@ static void finds_what_the_plan_says(void)
 }
 
 /* Its log goes where it is empty. */
-static void is_killed_and_leaves_nothing(void)
+TEST(is_killed_and_leaves_nothing)
 {
     struct jr_loop loop;
     struct jr_helper *helper = start_shell("printf ready >&3; exec sleep 1000", &loop);
@@ -498,7 +498,7 @@ static void is_killed_and_leaves_nothing(void)
     end_shell(helper, &loop);
 }
 
-static void says_at_which_stage_it_does_not_begin(void)
+TEST(says_at_which_stage_it_does_not_begin)
 {
     for (int i = 0; i < 2; i++) {
         char *argv[] = {(char *)(i == 0 ? "/nosuch/program" : "/bin/sh"), NULL};
@@ -520,10 +520,3 @@ static void says_at_which_stage_it_does_not_begin(void)
         end_shell(&helper, &loop);
     }
 }
-
-JR_UNIT_MAIN("start_helper", CASE(understands_what_is_said), CASE(takes_all_that_has_come),
-             CASE(fails_once), CASE(forks_in_batches), CASE(sends_what_a_rank_is_to_have),
-             CASE(sends_pipes_and_a_control_socket), CASE(says_at_which_stage_a_request_fails),
-             CASE(says_that_there_is_no_memory), CASE(is_told_when_it_ends),
-             CASE(finds_what_the_plan_says), CASE(is_killed_and_leaves_nothing),
-             CASE(says_at_which_stage_it_does_not_begin))

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "descriptors.h"
+#include "elsewhere.h"
 #include "spawn/child.h"
 
 enum { WAIT_MS = 60000 };
@@ -44,19 +45,6 @@ static void open_bench(struct bench *bench)
     need(ioctl(bench->own, TIOCSCTTY, 0) == 0);
     need(jr_loop_open(&bench->loop) == 0);
     need(jr_terminal_open(&bench->terminal, bench->own, &bench->err) == 0);
-}
-
-/* Each case is a process of its own. */
-static void in_session(void (*run)(void))
-{
-    int status = -1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        run();
-        _exit(0);
-    }
-    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-    CU_ASSERT_EQUAL(status, 0);
 }
 
 static bool is_raw(int fd)
@@ -123,10 +111,10 @@ static void refuse_background(void)
 }
 
 /* Only a terminal in whose foreground we are. */
-static void needs_a_terminal(void)
+TEST(needs_a_terminal)
 {
-    in_session(refuse_what_is_none);
-    in_session(refuse_background);
+    ELSEWHERE((refuse_what_is_none(), true));
+    ELSEWHERE((refuse_background(), true));
 }
 
 static void open_both(void)
@@ -157,9 +145,9 @@ static void open_both(void)
 }
 
 /* The rank's has the size and the mode of jobrun's. */
-static void the_rank_has_one_like_ours(void)
+TEST(the_rank_has_one_like_ours)
 {
-    in_session(open_both);
+    ELSEWHERE((open_both(), true));
 }
 
 /* With too few descriptors there is none, and nothing of it is left. */
@@ -193,9 +181,9 @@ static void run_short_of_descriptors(void)
     need(count_descriptors() == open);
 }
 
-static void leaves_nothing_where_it_fails(void)
+TEST(leaves_nothing_where_it_fails)
 {
-    in_session(run_short_of_descriptors);
+    ELSEWHERE((run_short_of_descriptors(), true));
 }
 
 /* Also from the background, where a terminal stops who changes it; and that is so again
@@ -223,9 +211,9 @@ static void restore_from_behind(void)
     (void)waitpid(other, NULL, 0);
 }
 
-static void is_restored_from_the_background(void)
+TEST(is_restored_from_the_background)
 {
-    in_session(restore_from_behind);
+    ELSEWHERE((restore_from_behind(), true));
 }
 
 /* From start to end bytes go both ways, and Ctrl-C is the rank's. */
@@ -261,9 +249,9 @@ static void move_both_ways(void)
     jr_terminal_end(&bench.terminal); /* a second time is none */
 }
 
-static void moves_bytes_until_the_end(void)
+TEST(moves_bytes_until_the_end)
 {
-    in_session(move_both_ways);
+    ELSEWHERE((move_both_ways(), true));
 }
 
 /* A large output comes whole, though the terminal takes little at once. */
@@ -304,11 +292,7 @@ static void move_much(void)
     need(waitpid(writer, NULL, 0) == writer);
 }
 
-static void a_large_output_is_whole(void)
+TEST(a_large_output_is_whole)
 {
-    in_session(move_much);
+    ELSEWHERE((move_much(), true));
 }
-
-JR_UNIT_MAIN("terminal", CASE(needs_a_terminal), CASE(leaves_nothing_where_it_fails),
-             CASE(is_restored_from_the_background), CASE(the_rank_has_one_like_ours),
-             CASE(moves_bytes_until_the_end), CASE(a_large_output_is_whole))

@@ -58,7 +58,7 @@ static void expect_left_out(const struct reading *reading, size_t i, const char 
 }
 
 /* However the bytes come in. */
-static void texts_belong_to_their_paths(void)
+TEST(texts_belong_to_their_paths)
 {
     static const size_t sizes[] = {1, 2, 7, 1 << 20};
     struct jr_buf from = JR_BUF_INIT;
@@ -87,7 +87,7 @@ static void texts_belong_to_their_paths(void)
     jr_buf_release(&from);
 }
 
-static void what_passes_is_no_difference(void)
+TEST(what_passes_is_no_difference)
 {
     struct jr_buf from = JR_BUF_INIT;
     struct reading reading;
@@ -113,7 +113,7 @@ static void add_large(struct jr_buf *to, char letter, size_t bytes)
 }
 
 /* The order in which they come does not matter. */
-static void the_largest_are_left_out(void)
+TEST(the_largest_are_left_out)
 {
     static const char *const orders[] = {"abc", "acb", "bac", "bca", "cab", "cba"};
     for (size_t i = 0; i < 6; i++) {
@@ -135,7 +135,7 @@ static void the_largest_are_left_out(void)
 }
 
 /* A line that goes on for megabytes, and has the head of a file in it. */
-static void long_lines_forge_no_file(void)
+TEST(long_lines_forge_no_file)
 {
     struct jr_buf from = JR_BUF_INIT;
     struct reading reading;
@@ -153,6 +153,3 @@ static void long_lines_forge_no_file(void)
     release(&reading);
     jr_buf_release(&from);
 }
-
-JR_UNIT_MAIN("code_patch", CASE(texts_belong_to_their_paths), CASE(what_passes_is_no_difference),
-             CASE(the_largest_are_left_out), CASE(long_lines_forge_no_file))

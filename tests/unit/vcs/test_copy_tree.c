@@ -73,7 +73,7 @@ static void expect_link(const char *name, const char *expected)
     jr_buf_release(&whole);
 }
 
-static void files_keep_mode_and_time(void)
+TEST(files_keep_mode_and_time)
 {
     begin(
         "mkdir -p deep/er && printf '#!/bin/sh\\n' >deep/er/run && chmod 755 deep/er/run && touch "
@@ -92,7 +92,7 @@ static void files_keep_mode_and_time(void)
 }
 
 /* A file that is larger than what is copied at once. */
-static void long_files_are_whole(void)
+TEST(long_files_are_whole)
 {
     begin("head -c 700001 /dev/zero | tr '\\0' x >long", "long", "");
     CU_ASSERT_EQUAL(copy(), 0);
@@ -101,7 +101,7 @@ static void long_files_are_whole(void)
     end();
 }
 
-static void what_is_gone_or_no_file_is_passed_over(void)
+TEST(what_is_gone_or_no_file_is_passed_over)
 {
     begin("mkdir folder && mkfifo fifo && printf 1 >last",
           "gone|none/below|folder|fifo|last/below|last", "");
@@ -111,7 +111,7 @@ static void what_is_gone_or_no_file_is_passed_over(void)
     end();
 }
 
-static void links_lead_where_they_led(void)
+TEST(links_lead_where_they_led)
 {
     static const struct {
         const char *name, *target, *expected;
@@ -149,7 +149,7 @@ static void links_lead_where_they_led(void)
 
 /* A link in the place of a folder, which another process may put there at any time, lets nothing in
  * from where it leads. */
-static void no_link_is_followed(void)
+TEST(no_link_is_followed)
 {
     begin("mkdir ../other && printf private >../other/key && ln -s ../other in", "in/key|in", "");
     CU_ASSERT_EQUAL(copy(), 0);
@@ -158,7 +158,7 @@ static void no_link_is_followed(void)
     end();
 }
 
-static void links_stand_for_what_is_not_copied(void)
+TEST(links_stand_for_what_is_not_copied)
 {
     begin("mkdir in && printf 1 >in/a", "in/a", "data/|in/cache/|deep/er/x.so");
     CU_ASSERT_EQUAL(copy(), 0);
@@ -171,7 +171,7 @@ static void links_stand_for_what_is_not_copied(void)
 
 /* No link takes a place, nor does a copy: not through a link that somebody plants, either. Names
  * are escaped in what is said. */
-static void what_is_there_is_left_alone(void)
+TEST(what_is_there_is_left_alone)
 {
     static const struct {
         const char *make, *files, *links, *why, *check;
@@ -193,7 +193,7 @@ static void what_is_there_is_left_alone(void)
     }
 }
 
-static void a_change_is_noticed(void)
+TEST(a_change_is_noticed)
 {
     begin("printf 1 >a", "a", "");
     scene.request.since_ns = 0;
@@ -202,7 +202,7 @@ static void a_change_is_noticed(void)
     end();
 }
 
-static void it_can_be_stopped(void)
+TEST(it_can_be_stopped)
 {
     int ends[2];
     begin("printf 1 >a", "a", "");
@@ -218,7 +218,7 @@ static void it_can_be_stopped(void)
 }
 
 /* What a copy is made again from: its links are the originals already. */
-static void a_copy_of_a_copy(void)
+TEST(a_copy_of_a_copy)
 {
     struct jr_copied_tree second = JR_COPIED_TREE_INIT;
     struct jr_buf files = JR_BUF_INIT, links = JR_BUF_INIT;
@@ -250,7 +250,7 @@ static void add_entry(struct jr_buf *list, const char *entry)
     jr_buf_add(list, entry, strlen(entry) + 1);
 }
 
-static void lists_differ_at_a_path(void)
+TEST(lists_differ_at_a_path)
 {
     static const struct {
         const char *a[2], *b[2], *path;
@@ -282,7 +282,7 @@ static void lists_differ_at_a_path(void)
 }
 
 /* A list that somebody wrote: nothing but paths below the top. */
-static void wrong_lists_are_refused(void)
+TEST(wrong_lists_are_refused)
 {
     static const char *const wrong[] = {
         "junk",        "f 100644 1 2",  "f 100644 1 2 ",       "l",
@@ -307,9 +307,3 @@ static void wrong_lists_are_refused(void)
     jr_buf_release(&files);
     jr_buf_release(&links);
 }
-
-JR_UNIT_MAIN("copy_tree", CASE(files_keep_mode_and_time), CASE(long_files_are_whole),
-             CASE(what_is_gone_or_no_file_is_passed_over), CASE(links_lead_where_they_led),
-             CASE(no_link_is_followed), CASE(links_stand_for_what_is_not_copied),
-             CASE(what_is_there_is_left_alone), CASE(a_change_is_noticed), CASE(it_can_be_stopped),
-             CASE(a_copy_of_a_copy), CASE(lists_differ_at_a_path), CASE(wrong_lists_are_refused))

@@ -24,7 +24,7 @@ static void make(struct scratch *scratch, const char *folder)
     CU_ASSERT_EQUAL(mkdirat(scratch->fd, folder, 0700), 0);
 }
 
-static void no_work_tree(void)
+TEST(no_work_tree)
 {
     struct scratch scratch;
     scratch_start(&scratch);
@@ -33,7 +33,7 @@ static void no_work_tree(void)
     scratch_end(&scratch);
 }
 
-static void the_commit_is_read_from_files(void)
+TEST(the_commit_is_read_from_files)
 {
     static const struct {
         const char *head, *loose, *packed, *commit;
@@ -70,7 +70,7 @@ static void the_commit_is_read_from_files(void)
     }
 }
 
-static void linked_work_trees_share_the_refs(void)
+TEST(linked_work_trees_share_the_refs)
 {
     struct scratch scratch;
     scratch_start(&scratch);
@@ -120,7 +120,7 @@ static int run_git(const struct scratch *scratch, const char *path, struct jr_bu
 }
 
 /* What lies where the repository is, or where everybody may write, is not executed. */
-static void git_is_found_in_safe_folders(void)
+TEST(git_is_found_in_safe_folders)
 {
     static const struct {
         const char *path;
@@ -150,7 +150,7 @@ static void git_is_found_in_safe_folders(void)
 }
 
 /* What a script in git's place prints, or is said to be wrong. */
-static void answers_or_complains(void)
+TEST(answers_or_complains)
 {
     static const struct {
         const char *text, *out, *why;
@@ -198,7 +198,7 @@ static void answers_or_complains(void)
 
 /* It is ended where it takes too long, or as soon as somebody says so; and one that is on its way
  * can be cancelled. */
-static void always_ends(void)
+TEST(always_ends)
 {
     const char *words[] = {"status", NULL};
     struct scratch scratch;
@@ -233,7 +233,3 @@ static void always_ends(void)
     CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("git", CASE(no_work_tree), CASE(the_commit_is_read_from_files),
-             CASE(linked_work_trees_share_the_refs), CASE(git_is_found_in_safe_folders),
-             CASE(answers_or_complains), CASE(always_ends))

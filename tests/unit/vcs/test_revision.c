@@ -32,7 +32,7 @@ static void refuse(struct jr_revision *rev, const char *path, const char *why)
     jr_buf_release(&got);
 }
 
-static void reads_what_is_gone(void)
+TEST(reads_what_is_gone)
 {
     static const char *const paths[] = {"sub/a b/y\tz.yaml", "sub/big", "sub/empty", "sub/n\nl",
                                         "sub/x.yaml"};
@@ -63,7 +63,7 @@ static void reads_what_is_gone(void)
     scratch_end(&scratch);
 }
 
-static void refuses_what_is_no_commit(void)
+TEST(refuses_what_is_no_commit)
 {
     static const char *const names[] = {"", "-r", "--help", "nosuch", "old:sub", "HEAD~7"};
     struct scratch scratch;
@@ -87,7 +87,7 @@ static void refuses_what_is_no_commit(void)
 }
 
 /* What the environment or the repository tells git to do is not done. */
-static void runs_nothing_of_others(void)
+TEST(runs_nothing_of_others)
 {
     struct scratch scratch;
     struct jr_revision *rev = NULL;
@@ -106,7 +106,7 @@ static void runs_nothing_of_others(void)
 }
 
 /* A git that breaks off in the middle of an answer, and none at all. */
-static void a_broken_git_is_an_error(void)
+TEST(a_broken_git_is_an_error)
 {
     struct scratch scratch;
     struct jr_revision *rev = NULL;
@@ -129,6 +129,3 @@ static void a_broken_git_is_an_error(void)
     free(old);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("revision", CASE(reads_what_is_gone), CASE(refuses_what_is_no_commit),
-             CASE(runs_nothing_of_others), CASE(a_broken_git_is_an_error))

@@ -122,7 +122,7 @@ static int rebuild(struct jr_buf *files, char *const *aside)
 }
 
 /* Outside of a work tree there is nothing, and that is no error. */
-static void no_work_tree_is_no_error(void)
+TEST(no_work_tree_is_no_error)
 {
     begin(NULL);
     bench.request.folder = bench.scratch.dir;
@@ -140,7 +140,7 @@ static void no_work_tree_is_no_error(void)
 }
 
 /* A clean tree is its commit's, from any folder of it. */
-static void a_clean_tree_is_the_commits(void)
+TEST(a_clean_tree_is_the_commits)
 {
     char folder[80];
     begin("mkdir -p d/e && echo 1 > a && echo 2 > d/b && echo 3 > d/e/c");
@@ -160,7 +160,7 @@ static void a_clean_tree_is_the_commits(void)
 }
 
 /* What differs has the name that it has once it is committed. */
-static void a_change_has_the_name_of_its_commit(void)
+TEST(a_change_has_the_name_of_its_commit)
 {
     static const struct {
         const char *command;
@@ -195,7 +195,7 @@ static void a_change_has_the_name_of_its_commit(void)
 
 /* A tracked file that is taken out of the index and still lies there is as it was: the tree is not
  * dirty, though the index is. */
-static void dirty_is_what_the_tree_is(void)
+TEST(dirty_is_what_the_tree_is)
 {
     static const struct {
         const char *command;
@@ -221,7 +221,7 @@ static void dirty_is_what_the_tree_is(void)
 }
 
 /* Before the first commit everything is new. */
-static void without_a_commit_all_is_new(void)
+TEST(without_a_commit_all_is_new)
 {
     begin(NULL);
     shell(&bench.scratch, "cd tree && echo 1 > a");
@@ -243,7 +243,7 @@ static const char state[] =
     "find .git/objects -printf '%p %s %m\\n'; } | LC_ALL=C sort | sha256sum";
 
 /* The repository is as it was: its index, its objects, its files. */
-static void writes_nothing_into_the_repository(void)
+TEST(writes_nothing_into_the_repository)
 {
     char before[128];
     begin("echo 1 > a && echo 2 > b");
@@ -256,7 +256,7 @@ static void writes_nothing_into_the_repository(void)
 
 /* What is ignored does not count, nor do the log_dir and the files of the request, by either name
  * of them. */
-static void some_files_do_not_count(void)
+TEST(some_files_do_not_count)
 {
     char log_dir[80], spec[80], link[80];
     begin("echo '*.bin' > .gitignore && echo 1 > a && echo 1 > spec.yaml");
@@ -283,7 +283,7 @@ static void some_files_do_not_count(void)
 }
 
 /* Secrets are replaced in the patch; a new file with one is not in it. */
-static void secrets_stay_out(void)
+TEST(secrets_stay_out)
 {
     begin("printf 'A=1\\nHF_TOKEN=\\n' > env && echo 1 > a");
     shell(&bench.scratch, "cd tree && printf 'A=2\\nHF_TOKEN=hf_abcdef123\\n' > env && printf "
@@ -299,7 +299,7 @@ static void secrets_stay_out(void)
 
 /* What is too large for the patch counts by its name alone; the smallest new files are in it as
  * long as there is room. */
-static void large_files_stay_out_of_the_patch(void)
+TEST(large_files_stay_out_of_the_patch)
 {
     begin("echo 1 > a");
     shell(&bench.scratch, "cd tree && head -c 2000000 /dev/zero | tr '\\0' x > big && head -c "
@@ -316,7 +316,7 @@ static void large_files_stay_out_of_the_patch(void)
 }
 
 /* More than can be read before each run is refused, with what is largest. */
-static void too_much_is_refused(void)
+TEST(too_much_is_refused)
 {
     begin("echo 1 > a");
     shell(&bench.scratch, "cd tree && truncate -s 200M one && truncate -s 60M "
@@ -333,7 +333,7 @@ static void too_much_is_refused(void)
 }
 
 /* Links out of the tree, and repositories in it that are not tracked, are said. */
-static void says_what_is_not_recorded(void)
+TEST(says_what_is_not_recorded)
 {
     begin("echo 1 > a && ln -s /etc/hosts out && ln -s a in");
     shell(&bench.scratch, "cd tree && ln -s ../answer new && mkdir other && cd other && git "
@@ -344,7 +344,7 @@ static void says_what_is_not_recorded(void)
 }
 
 /* A submodule counts by the tree of its files, in its patch under its path. */
-static void a_submodule_counts_by_its_files(void)
+TEST(a_submodule_counts_by_its_files)
 {
     begin("mkdir sub && cd sub && git init -q . && echo 1 > x && " COMMIT " && cd ..");
     shell(&bench.scratch, "cd tree/sub && echo 2 > x");
@@ -363,7 +363,7 @@ static void a_submodule_counts_by_its_files(void)
 
 /* What a copy is made of: tracked files, new ones without secrets, and links for what is ignored,
  * but for caches and the log_dir. */
-static void lists_what_a_copy_is_made_of(void)
+TEST(lists_what_a_copy_is_made_of)
 {
     char log_dir[80];
     begin("printf 'data/\\n*.bin\\nruns\\n__pycache__\\n*.pyc\\n' > .gitignore "
@@ -386,7 +386,7 @@ static void lists_what_a_copy_is_made_of(void)
 }
 
 /* Without a scratch folder the files are only listed. */
-static void lists_without_writing(void)
+TEST(lists_without_writing)
 {
     begin("echo 1 > a");
     shell(&bench.scratch, "cd tree && echo 2 > a && echo 1 > b");
@@ -402,7 +402,7 @@ static void lists_without_writing(void)
 }
 
 /* The scratch folder has to be new, and nothing is left in it. */
-static void needs_a_new_scratch_folder(void)
+TEST(needs_a_new_scratch_folder)
 {
     begin("echo 1 > a");
     shell(&bench.scratch, "mkdir git");
@@ -414,7 +414,7 @@ static void needs_a_new_scratch_folder(void)
 
 /* A repository whose files are elsewhere, or that git cannot read, is an error that names it; the
  * commit is known all the same. */
-static void a_broken_repository_is_an_error(void)
+TEST(a_broken_repository_is_an_error)
 {
     begin("echo 1 > a");
     shell(&bench.scratch, "mkdir elsewhere && cd tree && git config core.worktree "
@@ -432,7 +432,7 @@ static void a_broken_repository_is_an_error(void)
 }
 
 /* A git that never ends is killed, and an error of its own. */
-static void has_a_limit(void)
+TEST(has_a_limit)
 {
     char path[128];
     char *const envp[] = {path, NULL};
@@ -452,7 +452,7 @@ static void has_a_limit(void)
 
 /* Nothing that the repository configures is executed: neither when it is recorded nor when it is
  * made once more. */
-static void executes_nothing(void)
+TEST(executes_nothing)
 {
     struct jr_buf files = JR_BUF_INIT;
     begin("echo '*.txt filter=x' > .gitattributes && echo 1 > a.txt");
@@ -485,7 +485,7 @@ static const char *const rebuilt[] = {
     "rm -r d && head -c 5000 /dev/zero > 'new x'",
 };
 
-static void makes_the_tree_once_more(void)
+TEST(makes_the_tree_once_more)
 {
     for (size_t i = 0; i < sizeof rebuilt / sizeof *rebuilt; i++) {
         struct jr_buf files = JR_BUF_INIT;
@@ -507,7 +507,7 @@ static void makes_the_tree_once_more(void)
     }
 }
 
-static void lists_what_it_has_made(void)
+TEST(lists_what_it_has_made)
 {
     struct jr_buf files = JR_BUF_INIT;
     begin("mkdir d && echo 1 > a && echo 2 > d/b");
@@ -523,7 +523,7 @@ static void lists_what_it_has_made(void)
 }
 
 /* What did not count is made, but is not held to the name. */
-static void makes_what_did_not_count(void)
+TEST(makes_what_did_not_count)
 {
     struct jr_buf files = JR_BUF_INIT;
     char spec[80];
@@ -545,7 +545,7 @@ static void makes_what_did_not_count(void)
 
 /* What is not made once more: another tree, from what is not there, or out of the tree, which git
  * itself refuses. */
-static void refuses_to_make_anything_else(void)
+TEST(refuses_to_make_anything_else)
 {
     static const struct {
         const char *what, *why;
@@ -626,7 +626,7 @@ static uint64_t begin_stamped(void)
     "cd tree && git -c user.name=n -c user.email=e@example.org "                                   \
     "commit -q --allow-empty -m m"
 
-static void a_stamp_changes_with_every_file(void)
+TEST(a_stamp_changes_with_every_file)
 {
     static const char *const commands[] = {
         "echo 9 > tree/a/b/c/f", /* another text of the same size */
@@ -658,7 +658,7 @@ static void a_stamp_changes_with_every_file(void)
 
 /* A file that was just written may be written again without another time; and there may be no
  * tree. */
-static void there_may_be_no_stamp(void)
+TEST(there_may_be_no_stamp)
 {
     struct jr_run_tree none = JR_RUN_TREE_INIT;
     uint64_t kept = 7, made = begin_stamped();
@@ -674,16 +674,3 @@ static void there_may_be_no_stamp(void)
     CU_ASSERT_FALSE(jr_tree_stamp_holds(made, &bench.code));
     end();
 }
-
-JR_UNIT_MAIN("run_tree", CASE(no_work_tree_is_no_error), CASE(a_clean_tree_is_the_commits),
-             CASE(a_change_has_the_name_of_its_commit), CASE(dirty_is_what_the_tree_is),
-             CASE(without_a_commit_all_is_new), CASE(writes_nothing_into_the_repository),
-             CASE(some_files_do_not_count), CASE(secrets_stay_out),
-             CASE(large_files_stay_out_of_the_patch), CASE(too_much_is_refused),
-             CASE(says_what_is_not_recorded), CASE(a_submodule_counts_by_its_files),
-             CASE(lists_what_a_copy_is_made_of), CASE(lists_without_writing),
-             CASE(needs_a_new_scratch_folder), CASE(a_broken_repository_is_an_error),
-             CASE(has_a_limit), CASE(executes_nothing), CASE(makes_the_tree_once_more),
-             CASE(lists_what_it_has_made), CASE(makes_what_did_not_count),
-             CASE(refuses_to_make_anything_else), CASE(a_stamp_changes_with_every_file),
-             CASE(there_may_be_no_stamp))

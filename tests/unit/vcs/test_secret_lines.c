@@ -17,7 +17,7 @@ static void expect(const char *line, const char *redacted)
     jr_buf_release(&text);
 }
 
-static void what_is_assigned_is_replaced(void)
+TEST(what_is_assigned_is_replaced)
 {
     static const char *const cases[][2] = {
         {"API_TOKEN=abc", "API_TOKEN=<redacted>"},
@@ -42,7 +42,7 @@ static void what_is_assigned_is_replaced(void)
         expect(cases[i][0], cases[i][1]);
 }
 
-static void code_is_left_alone(void)
+TEST(code_is_left_alone)
 {
     static const char *const cases[] = {
         "MAX_TOKENS=100",
@@ -72,7 +72,7 @@ static void code_is_left_alone(void)
     }
 }
 
-static void files_of_secrets_are_told(void)
+TEST(files_of_secrets_are_told)
 {
     static const char env[] = "A=1\nAPI_TOKEN=x\n";
     static const char key[] = "-----BEGIN RSA PRIVATE KEY-----\nMII\n";
@@ -83,7 +83,7 @@ static void files_of_secrets_are_told(void)
 
 /* A file of one line, of which each name asks for its begin or its end: as long as a patch may be,
  * and read in no time that grows faster than that. */
-static void a_long_line_is_read_once(void)
+TEST(a_long_line_is_read_once)
 {
     struct jr_buf text = JR_BUF_INIT;
     jr_buf_fill(&text, '-', 1 << 19);
@@ -97,6 +97,3 @@ static void a_long_line_is_read_once(void)
     CU_ASSERT_FALSE(jr_secret_lines_assign(&secrets, text.data, text.len));
     jr_buf_release(&text);
 }
-
-JR_UNIT_MAIN("secret_lines", CASE(what_is_assigned_is_replaced), CASE(code_is_left_alone),
-             CASE(files_of_secrets_are_told), CASE(a_long_line_is_read_once))
