@@ -721,8 +721,8 @@ static int copy_again(struct jr_session *session, const struct jr_buf *list, int
 }
 
 /* The files out of commit and patch, in the scratch folder. */
-static int rebuild_files(struct jr_session *session, const char *scratch, struct jr_task_limit limit,
-                         struct jr_buf *ret_files, struct jr_error *err)
+static int rebuild_files(struct jr_session *session, const char *scratch,
+                         struct jr_task_limit limit, struct jr_buf *ret_files, struct jr_error *err)
 {
     const struct jr_record_code *code = &session->frozen.source;
     JR_BUF_CLEANUP struct jr_buf patch = JR_BUF_INIT;
@@ -863,7 +863,7 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
     };
     if (session->frozen.run != NULL) { /* the code of an earlier run */
         const struct jr_task_limit limit = {jr_clock_ns() + LIMIT_FROZEN_MS * UINT64_C(1000000),
-                                           stop_fd};
+                                            stop_fd};
         if (scratch == NULL)
             return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
         if (copy_earlier_code(session, scratch, limit, &why) == 0)

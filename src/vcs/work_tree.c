@@ -430,8 +430,7 @@ int jr_work_tree_list(struct jr_work_tree *tree, const struct jr_work_look *look
             check_link(tree, file->path);
     }
     if (tree->nested.count > 1)
-        qsort(tree->nested.items, tree->nested.count, sizeof *tree->nested.items,
-              compare_texts);
+        qsort(tree->nested.items, tree->nested.count, sizeof *tree->nested.items, compare_texts);
     return 0;
 }
 
