@@ -342,21 +342,15 @@ TEST(reads_files_of_hosts)
 /* KillWait of slurm.conf, 30 seconds where it says nothing. */
 TEST(reads_how_long_slurm_waits)
 {
-    static const char *const rows[][2] = {
-        {"", "; kill 30"},
-        {"ClusterName=c\n", "; kill 30"},
-        {"KillWait=60\n", "; kill 60"},
-        {"a=1\n \tkillwait=45 # seconds\nb=2", "; kill 45"},
-        {"#KillWait=60\n", "; kill 30"},
-        {"UnkillWait=60\n", "; kill 30"},
-        {"KillWait=\n", "; kill 30"},
-        {"KillWait=1\nKillWait=2\n", "; kill 2"},
-    };
     SCRATCH(scratch);
-    for (size_t i = 0; i < LENGTH(rows); i++) {
+    EACH_PAIR(given, wanted,
+              " => ; kill 30|ClusterName=c\n => ; kill 30|KillWait=60\n => ; kill 60|"
+              "a=1\n \tkillwait=45 # seconds\nb=2 => ; kill 45|#KillWait=60\n => ; kill 30|"
+              "UnkillWait=60\n => ; kill 30|KillWait=\n => ; kill 30|"
+              "KillWait=1\nKillWait=2\n => ; kill 2") {
         char expected[64];
-        (void)snprintf(expected, sizeof expected, "Slurm; job 5%s", rows[i][1]);
-        scratch_write(&scratch, "conf", rows[i][0]);
+        (void)snprintf(expected, sizeof expected, "Slurm; job 5%s", wanted);
+        scratch_write(&scratch, "conf", given);
         check_in(scratch.dir, &(env_row){"SLURM_JOB_ID=5|SLURM_CONF=/conf", expected});
     }
 }

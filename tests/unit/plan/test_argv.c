@@ -285,22 +285,3 @@ TEST(measures_calls)
         CU_ASSERT_EQUAL(sample_found(&s, "JR0508", "122881 bytes"), extra == 1);
     }
 }
-
-TEST(warns_of_forks)
-{
-    struct jr_python python = function();
-    struct sample s;
-    sample_python(&s, &python);
-    s.job.start_method = JR_START_FORK;
-    s.job.device = JR_DEVICE_CUDA;
-    s.job.device_name = "cuda";
-    CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_OK);
-    CU_ASSERT_TRUE(sample_found(&s, "JR0509", "cuda"));
-    sample_release(&s);
-    sample_python(&s, &python);
-    s.job.start_method = JR_START_FORKSERVER;
-    s.job.device = JR_DEVICE_CUDA;
-    CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_OK);
-    CU_ASSERT_EQUAL(s.diags.count, 0);
-    sample_release(&s);
-}

@@ -21,50 +21,6 @@ TEST(refuses_a_world_of_no_size)
     }
 }
 
-/* model 2, pipeline 2, data 2: every number by hand. */
-TEST(gives_the_groups_of_eight)
-{
-    static const struct jr_grid grid = {{2, 2, 2}};
-    static const uint32_t members[JR_AXIS_COUNT][4][2] = {
-        [JR_AXIS_MODEL] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}},
-        [JR_AXIS_PIPELINE] = {{0, 2}, {1, 3}, {4, 6}, {5, 7}},
-        [JR_AXIS_DATA] = {{0, 4}, {1, 5}, {2, 6}, {3, 7}},
-    };
-    static const uint32_t group[8][JR_AXIS_COUNT] = {
-        {0, 0, 0}, {0, 1, 1}, {1, 0, 2}, {1, 1, 3}, {2, 2, 0}, {2, 3, 1}, {3, 2, 2}, {3, 3, 3},
-    };
-    static const uint32_t at[8][JR_AXIS_COUNT] = {
-        {0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0, 0, 1}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1},
-    };
-    CU_ASSERT_EQUAL(jr_grid_world(&grid), 8);
-    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
-        CU_ASSERT_EQUAL(jr_grid_groups(&grid, axis), 4);
-        for (uint32_t i = 0; i < 8; i++) {
-            CU_ASSERT_EQUAL(jr_grid_member(&grid, axis, i / 2, i % 2), members[axis][i / 2][i % 2]);
-            CU_ASSERT_EQUAL(jr_grid_group(&grid, i, axis), group[i][axis]);
-            CU_ASSERT_EQUAL(jr_grid_at(&grid, i, axis), at[i][axis]);
-        }
-    }
-    for (uint32_t rank = 0; rank < 8; rank++)
-        CU_ASSERT_EQUAL(jr_grid_rank(&grid, at[rank]), rank);
-}
-
-/* The indices that a widely copied library uses to pick a rank's groups are wrong for six of these
- * eight ranks, on both axes. */
-TEST(is_not_fooled_by_the_common_mistake)
-{
-    static const struct jr_grid grid = {{2, 2, 2}};
-    unsigned wrong_model = 0, wrong_pipeline = 0;
-    for (uint32_t rank = 0; rank < 8; rank++) {
-        uint32_t model = jr_grid_at(&grid, rank, JR_AXIS_MODEL);
-        uint32_t pipeline = jr_grid_at(&grid, rank, JR_AXIS_PIPELINE);
-        wrong_model += jr_grid_group(&grid, rank, JR_AXIS_MODEL) != model;
-        wrong_pipeline += jr_grid_group(&grid, rank, JR_AXIS_PIPELINE) != pipeline;
-    }
-    CU_ASSERT_EQUAL(wrong_model, 6);
-    CU_ASSERT_EQUAL(wrong_pipeline, 6);
-}
-
 /* The contract states the three groups as formulas. */
 static void follows_the_formulas(const struct jr_grid *grid)
 {

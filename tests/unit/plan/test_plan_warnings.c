@@ -99,48 +99,6 @@ TEST(warns_of_forks_with_devices)
     }
 }
 
-TEST(warns_where_each_rank_sees_one_device)
-{
-    char *devices[] = {TEXT("0"), TEXT("1")};
-    for (uint32_t count = 0; count < 3; count++) {
-        SAMPLE(s, 1, 1, 2);
-        s.job.own.devices = devices;
-        s.job.own.devices_count = count;
-        s.job.device_visibility = JR_VISIBLE_ONE;
-        CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_OK);
-        CU_ASSERT_EQUAL(s.diags.warnings, count > 0);
-        if (count > 0)
-            JR_ASSERT_TEXT(only_finding(&s)->path, "device_visibility");
-    }
-}
-
-/* Failures that are ordered are of the plan's ranks. */
-TEST(orders_failures)
-{
-    struct sample s;
-    sample_init(&s, 1, 1, 4);
-    s.options.inject = "kill:3@5s";
-    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    CU_ASSERT_EQUAL_FATAL(s.plan.injections_count, 1);
-    CU_ASSERT_EQUAL(s.plan.injections[0].first, 3);
-    CU_ASSERT_EQUAL(s.plan.injections[0].after_ms, 5000);
-    sample_release(&s);
-    sample_init(&s, 1, 1, 4);
-    s.options.inject = "kill:3#2";
-    s.options.attempt = 1;
-    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    CU_ASSERT_EQUAL(s.plan.injections_count, 0);
-    sample_release(&s);
-    sample_init(&s, 1, 1, 4);
-    s.options.inject = "kill:4";
-    CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_USAGE);
-    const struct jr_diag *diag = &s.diags.items[0];
-    CU_ASSERT_EQUAL_FATAL(s.diags.count, 1);
-    JR_ASSERT_TEXT(diag->code, "JR0510");
-    JR_ASSERT_TEXT(diag->help, "the last of 4 ranks is 3");
-    sample_release(&s);
-}
-
 /* The name that was meant, or what there is. */
 TEST(helps_with_failures)
 {

@@ -302,24 +302,6 @@ TEST(shows_whom_the_console_shows)
     }
 }
 
-/* Six ranks on two nodes, model 2: the groups 2,3 cross. */
-TEST(warns_of_a_group_that_crosses_nodes)
-{
-    struct sample s;
-    sample_init(&s, 2, 1, 3);
-    sample_nodes(&s, 2);
-    CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_OK);
-    CU_ASSERT_TRUE(sample_found(&s, "JR0503",
-                                "1 of 3 model groups cross nodes: ranks 2-3 are on nodes 0 to 1"));
-    CU_ASSERT_EQUAL(s.diags.errors, 0);
-    sample_release(&s);
-    sample_init(&s, 2, 2, 2);
-    sample_nodes(&s, 2);
-    CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_OK);
-    CU_ASSERT_EQUAL(s.diags.count, 0);
-    sample_release(&s);
-}
-
 /* At every size of memory: the status that says so, or the whole plan. */
 TEST(survives_without_memory)
 {

@@ -290,21 +290,14 @@ TEST(mounts_volumes)
 /* A pod begins above the folders that are made for each rank. */
 TEST(begins_in_a_folder_that_is_there)
 {
-    static const char *const rows[][2] = {
-        {"/", "/"},
-        {"/srv/a", "/srv/a"},
-        {"/srv/%{rank}", "/srv"},
-        {"/srv/a%{rank}/b", "/srv"},
-        {"/srv/a/b-%{rank}", "/srv/a"},
-        {"/srv/a/%{rank}/%{attempt}", "/srv/a"},
-        {"/%{rank}", "/"},
-        {"/a%{rank}", "/"},
-    };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
+    EACH_PAIR(given, wanted,
+              "/ => /|/srv/a => /srv/a|/srv/%{rank} => /srv|/srv/a%{rank}/b => /srv|"
+              "/srv/a/b-%{rank} => /srv/a|/srv/a/%{rank}/%{attempt} => /srv/a|/%{rank} => /|"
+              "/a%{rank} => /") {
         SCENE(s);
-        s.job.workdir = rows[i][0];
+        s.job.workdir = given;
         scene_render(&s);
-        const struct value job[] = {{FIRST ".workingDir", rows[i][1]}};
+        const struct value job[] = {{FIRST ".workingDir", wanted}};
         CHECK_VALUES(&s, JOB, job);
     }
 }

@@ -57,27 +57,20 @@ TEST(bad_shorthands_are_positioned)
 
 TEST(a_machine_in_other_words_is_helped)
 {
-    static const char *const vectors[][2] = {
-        {"H100", "did you mean 1x8:H100 ("},
-        {"8xH100", "did you mean 1x8:H100 ("},
-        {"h100x4", "did you mean 1x4:H100 ("},
-        {"A100:4", "did you mean 1x4:A100 ("},
-        {"2*8", "did you mean 2x8 ("},
-        {"2x8xMI300X", "did you mean 2x8:MI300X ("},
-        {"RTX4090", "did you mean 1x8:RTX4090 ("},
-        {"8", "write NODESxDEVICES["},
-        {"2x8x4", "write NODESxDEVICES["},
-        {"facts.yml", "write NODESxDEVICES["},
-        {"H100-and-a-long-name-behind-it", "write NODESxDEVICES["},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+    EACH_PAIR(given, wanted,
+              "H100 => did you mean 1x8:H100 (|8xH100 => did you mean 1x8:H100 (|"
+              "h100x4 => did you mean 1x4:H100 (|A100:4 => did you mean 1x4:A100 (|"
+              "2*8 => did you mean 2x8 (|2x8xMI300X => did you mean 2x8:MI300X (|"
+              "RTX4090 => did you mean 1x8:RTX4090 (|8 => write NODESxDEVICES[|"
+              "2x8x4 => write NODESxDEVICES[|facts.yml => write NODESxDEVICES[|"
+              "H100-and-a-long-name-behind-it => write NODESxDEVICES[") {
         struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
         struct jr_host hw;
-        CU_ASSERT_EQUAL(jr_profile_load(&hw, &arena, vectors[i][0], &diags), -1);
+        CU_ASSERT_EQUAL(jr_profile_load(&hw, &arena, given, &diags), -1);
         CU_ASSERT_EQUAL_FATAL(diags.count, 1);
         CU_ASSERT_PTR_NOT_NULL_FATAL(diags.items[0].help);
-        CU_ASSERT_PTR_EQUAL(strstr(diags.items[0].help, vectors[i][1]), diags.items[0].help);
+        CU_ASSERT_PTR_EQUAL(strstr(diags.items[0].help, wanted), diags.items[0].help);
     }
 }
 

@@ -464,33 +464,30 @@ static void end_desk(struct desk *desk)
 /* A work tree that was cloned to another place is the same one. */
 TEST(relates_paths_to_their_work_tree)
 {
-    static const char *const vectors[][2] = {
-        {"workdir: @/tree\n", "workdir: ./\n"},
-        {"workdir: @/tree/jobs\n", "workdir: ./jobs\n"},
-        {"workdir: @/tree/jobs/deep/er\n", "workdir: ./jobs/deep/er\n"},
-        {"workdir: @/outside\n", "workdir: @/outside\n"},
-        {"workdir: tree/jobs\n", "workdir: tree/jobs\n"},
-        {"name: @/tree/jobs\n", "name: @/tree/jobs\n"},
-        {"log_dir: @/tree/jobs\n", "log_dir: @/tree/jobs\n"},
-        {"description: x\nworkdir: @/tree/a\n", "description: x\nworkdir: ./a\n"},
-        {"workdir: @/tree/a\ndescription: x\n", "workdir: ./a\ndescription: x\n"},
-        {"entrypoint:\n  python:\n    script: @/tree/jobs/train.py\n",
-         "entrypoint:\n  python:\n    script: ./jobs/train.py\n"},
-        {"entrypoint:\n  library:\n    path: @/tree/l.so\n    symbol: s\n",
-         "entrypoint:\n  library:\n    path: ./l.so\n    symbol: s\n"},
-        {"entrypoint:\n  args: [@/tree/jobs]\n", "entrypoint:\n  args: [@/tree/jobs]\n"},
-        {"x-own: @/tree/jobs\n", "x-own: @/tree/jobs\n"},
-    };
     struct desk desk = {0};
     scratch_start(&desk.scratch);
     CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "tree", 0700), 0);
     CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "tree/.git", 0700), 0);
     CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "tree/jobs", 0700), 0);
     CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "outside", 0700), 0);
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct jr_node *root = load_text(&desk, vectors[i][0]);
+    EACH_PAIR(given, wanted,
+              "workdir: @/tree\n => workdir: ./\n|workdir: @/tree/jobs\n => workdir: ./jobs\n|"
+              "workdir: @/tree/jobs/deep/er\n => workdir: ./jobs/deep/er\n|"
+              "workdir: @/outside\n => workdir: @/outside\n|"
+              "workdir: tree/jobs\n => workdir: tree/jobs\n|"
+              "name: @/tree/jobs\n => name: @/tree/jobs\n|"
+              "log_dir: @/tree/jobs\n => log_dir: @/tree/jobs\n|"
+              "description: x\nworkdir: @/tree/a\n => description: x\nworkdir: ./a\n|"
+              "workdir: @/tree/a\ndescription: x\n => workdir: ./a\ndescription: x\n|"
+              "entrypoint:\n  python:\n    script: @/tree/jobs/train.py\n => entrypoint:\n  "
+              "python:\n    script: ./jobs/train.py\n|"
+              "entrypoint:\n  library:\n    path: @/tree/l.so\n    symbol: s\n => entrypoint:\n  "
+              "library:\n    path: ./l.so\n    symbol: s\n|"
+              "entrypoint:\n  args: [@/tree/jobs]\n => entrypoint:\n  args: [@/tree/jobs]\n|"
+              "x-own: @/tree/jobs\n => x-own: @/tree/jobs\n") {
+        struct jr_node *root = load_text(&desk, given);
         jr_part_relate_paths(&desk.arena, root);
-        check_related(&desk, root, vectors[i][1]);
+        check_related(&desk, root, wanted);
     }
     end_desk(&desk);
 }

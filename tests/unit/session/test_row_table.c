@@ -38,26 +38,19 @@ static void check_shown(const struct jr_row_table *table, const char *expected)
 
 TEST(conditions_choose_rows)
 {
-    static const struct {
-        const char *condition, *shown;
-    } vectors[] = {{"vars.lr=0.1", "a"},        {"vars.lr=1e-1", "a"},
-                   {"vars.lr==10", "b"},        {"vars.lr>9", "b"},
-                   {"vars.lr>=9", "bc"},        {"vars.lr<9", "a"},
-                   {"vars.lr<=9", "ac"},        {"vars.lr!=9", "ab"},
-                   {"results.loss=2.5", "c"},   {"results.loss!=3", "bc"},
-                   {"results.loss<9", "ac"},    {"labels.team=vision", "b"},
-                   {"label.team=vision", "b"},  {"label.team!=vision", "ac"},
-                   {"labels.team=a,\"b", "c"},  {"took=2", "a"},
-                   {"took!=2", "bc"},           {"seconds<9", "a"},
-                   {"labels.team>vision", "a"}, {"vars.lr=x", ""},
-                   {"labels.team=", ""},        {"labels.team!=", "abc"}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    EACH_PAIR(condition, shown,
+              "vars.lr=0.1 => a|vars.lr=1e-1 => a|vars.lr==10 => b|vars.lr>9 => b|"
+              "vars.lr>=9 => bc|vars.lr<9 => a|vars.lr<=9 => ac|vars.lr!=9 => ab|"
+              "results.loss=2.5 => c|results.loss!=3 => bc|results.loss<9 => ac|"
+              "labels.team=vision => b|label.team=vision => b|label.team!=vision => ac|"
+              "labels.team=a,\"b => c|took=2 => a|took!=2 => bc|seconds<9 => a|"
+              "labels.team>vision => a|vars.lr=x => |labels.team= => |labels.team!= => abc") {
         struct jr_row_table table RELEASE(jr_row_table_release);
         struct jr_error err = {0};
-        char *conditions[] = {(char *)vectors[i].condition, NULL};
+        char *conditions[] = {(char *)condition, NULL};
         open_rows(&table, ROWS, &kind, JR_ROWS_TEXT);
         CU_ASSERT_EQUAL(jr_row_table_filter(&table, conditions, &err), 0);
-        check_shown(&table, vectors[i].shown);
+        check_shown(&table, shown);
     }
 }
 

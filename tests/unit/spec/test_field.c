@@ -69,29 +69,19 @@ TEST(finds_no_other_paths)
 /* What others call things leads to fields that there are. */
 TEST(knows_foreign_names)
 {
-    static const char *const names[][2] = {
-        {"nprocs", "world_size"},
-        {"nproc_per_node", "local_world_size"},
-        {"nproc-per-node", "local_world_size"},
-        {"NPROC_PER_NODE", "local_world_size"},
-        {"gpus", "devices"},
-        {"n_gpus", "local_world_size"},
-        {"num_processes", "world_size"},
-        {"launch_method", "start_method"},
-        {"rank_offset", "rank_start"},
-        {"started_port", "master_port"},
-        {"nnodes", "nodes"},
-        {"master_ip", "master_addr"},
-        {"model_parallelism", "parallelism.model"},
-        {"pipeline_parallel_backend", "backends.pipeline"},
-        {"ntasks_per_node", "local_world_size"},
-        {"max_restarts", "restart.max"},
-        {"shutdown_timeout", "timeouts.stop_grace"},
-    };
     bool sure;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        JR_ASSERT_TEXT(jr_foreign_meant("/", names[i][0], &sure), names[i][1]);
-        CU_ASSERT_PTR_NOT_NULL(jr_field_find(names[i][1]));
+    EACH_PAIR(given, wanted,
+              "nprocs => world_size|nproc_per_node => local_world_size|"
+              "nproc-per-node => local_world_size|NPROC_PER_NODE => local_world_size|"
+              "gpus => devices|n_gpus => local_world_size|num_processes => world_size|"
+              "launch_method => start_method|rank_offset => rank_start|"
+              "started_port => master_port|nnodes => nodes|master_ip => master_addr|"
+              "model_parallelism => parallelism.model|"
+              "pipeline_parallel_backend => backends.pipeline|"
+              "ntasks_per_node => local_world_size|max_restarts => restart.max|"
+              "shutdown_timeout => timeouts.stop_grace") {
+        JR_ASSERT_TEXT(jr_foreign_meant("/", given, &sure), wanted);
+        CU_ASSERT_PTR_NOT_NULL(jr_field_find(wanted));
     }
     CU_ASSERT_PTR_NULL(jr_foreign_meant("/", "", &sure));
     CU_ASSERT_PTR_NULL(jr_foreign_meant("/", "a_name_that_is_longer_than_all_of_it", &sure));
@@ -151,18 +141,14 @@ TEST(knows_members_by_other_names)
 
 TEST(says_what_types_want)
 {
-    static const char *const wants[][2] = {
-        {"version", "1"},
-        {"master_port", "an integer from 0 to 65535"},
-        {"log_mode", "one of private, group, umask"},
-        {"device", "one of cpu, cuda, rocm, xpu, hpu, npu, mlu or custom:NAME"},
-        {"env", "a mapping of names to values"},
-        {"oversubscribe", "true or false"},
-    };
-    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
+    EACH_PAIR(given, wanted,
+              "version => 1|master_port => an integer from 0 to 65535|"
+              "log_mode => one of private, group, umask|"
+              "device => one of cpu, cuda, rocm, xpu, hpu, npu, mlu or custom:NAME|"
+              "env => a mapping of names to values|oversubscribe => true or false") {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-        jr_field_wants(&out, jr_field_find(wants[i][0])->type);
-        JR_ASSERT_TEXT(out.data, wants[i][1]);
+        jr_field_wants(&out, jr_field_find(given)->type);
+        JR_ASSERT_TEXT(out.data, wanted);
     }
 }
 

@@ -51,17 +51,6 @@ TEST(implies_a_spec_for_a_command)
     jr_spec_free(file);
 }
 
-TEST(leaves_the_world_of_a_command_open)
-{
-    char *const argv[] = {TEXT("---"), NULL};
-    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
-    struct jr_spec_file *file = NULL;
-    CU_ASSERT_EQUAL_FATAL(load_command(&file, 0, argv, &diags), 0);
-    CU_ASSERT_PTR_NULL(jr_spec_get(file)->world_size);
-    JR_ASSERT_TEXT(jr_spec_get(file)->name, "x--");
-    jr_spec_free(file);
-}
-
 /* A command's words are judged like a spec's, and quoted as they were typed:
  * nobody has seen the spec that they imply. */
 TEST(judges_a_command)
@@ -97,31 +86,6 @@ TEST(places_a_command)
     jr_spec_free(file);
 }
 
-TEST(names_a_spec_after_its_file)
-{
-    static const struct {
-        const char *path, *name;
-    } vectors[] = {
-        {"train.jobrun.yaml", "train"},
-        {"a/b/mesh.yaml", "mesh"},
-        {"x.yml", "x"},
-        {"my job (2).yaml", "my-job--2-"},
-        {".hidden.yaml", "xhidden"},
-        {"stdin", "stdin"},
-        {".yaml", "xyaml"},
-        {"v1.2_a.jobrun.yaml", "v1.2_a"},
-        {"\xc3\xa9t\xc3\xa9.yaml", "x-t--"},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
-        struct jr_spec_file *file = NULL;
-        CU_ASSERT_EQUAL_FATAL(
-            jr_spec_load_text(&file, vectors[i].path, "/", HEAD, strlen(HEAD), &diags), 0);
-        JR_ASSERT_TEXT(jr_spec_get(file)->name, vectors[i].name);
-        jr_spec_free(file);
-    }
-}
-
 TEST(reads_a_file_beside_its_folder)
 {
     char folder[] = "/tmp/jobrun-spec-XXXXXX";
@@ -143,18 +107,6 @@ TEST(reads_a_file_beside_its_folder)
     jr_spec_free(file);
     CU_ASSERT_EQUAL(unlink(path), 0);
     CU_ASSERT_EQUAL(rmdir(folder), 0);
-}
-
-TEST(tells_of_a_missing_file)
-{
-    struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
-    struct jr_spec_file *file = NULL;
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    CU_ASSERT_EQUAL(load_file(&file, "/no/such.yaml", &diags), -1);
-    CU_ASSERT_EQUAL(diags.errors, 1);
-    jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "/no/such.yaml"));
-    jr_spec_free(file);
 }
 
 TEST(remembers_where_values_stood)

@@ -82,6 +82,19 @@ static inline int jr_unit_run(const char *suite, const struct jr_unit_case *case
     for (char *copy_ = strdup(text), *rest_ = copy_, *part = strsep(&rest_, "|");                  \
          part != NULL || (free(copy_), false); part = strsep(&rest_, "|"))
 
+static inline char *jr_unit_split(char *part)
+{
+    char *at = strstr(part, " => ");
+    if (at != NULL)
+        *at = '\0';
+    return at == NULL ? NULL : at + 4;
+}
+
+/* The same for parts that are "ONE => OTHER". */
+#define EACH_PAIR(one, other, text)                                                                \
+    EACH_PART(one, text)                                                                           \
+        for (char *other = jr_unit_split(one); other != NULL; other = NULL)
+
 /* Each row of a table, as a pointer to it. */
 #define JR_EACH(row, rows)                                                                         \
     for (__typeof__(&(rows)[0]) row = (rows); row < (rows) + sizeof(rows) / sizeof *(rows); row++)

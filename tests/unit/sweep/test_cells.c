@@ -247,26 +247,18 @@ TEST(have_values_by_type)
 /* What JSON has no number for is a string. */
 TEST(have_numbers_as_json_has_them)
 {
-    static const char *const vectors[][2] = {{"+5", "5"},
-                                             {"-5", "-5"},
-                                             {"+1.5", "1.5"},
-                                             {"\"1.5\"", "\"1.5\""},
-                                             {"\"true\"", "\"true\""},
-                                             {"True", "true"},
-                                             {"TRUE", "true"},
-                                             {"false", "false"},
-                                             {"False", "false"},
-                                             {"9223372036854775807", "9223372036854775807"},
-                                             {".inf", "\".inf\""},
-                                             {"9223372036854775808", "\"9223372036854775808\""}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    EACH_PAIR(given, wanted,
+              "+5 => 5|-5 => -5|+1.5 => 1.5|\"1.5\" => \"1.5\"|\"true\" => \"true\"|True => true|"
+              "TRUE => true|false => false|False => false|"
+              "9223372036854775807 => 9223372036854775807|.inf => \".inf\"|"
+              "9223372036854775808 => \"9223372036854775808\"") {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
         struct jr_doc doc RELEASE(jr_doc_release) = JR_DOC_INIT;
-        CU_ASSERT_EQUAL_FATAL(jr_doc_load_value(&doc, "v", vectors[i][0], 0, &diags), 0);
+        CU_ASSERT_EQUAL_FATAL(jr_doc_load_value(&doc, "v", given, 0, &diags), 0);
         json_auto_t *json = jr_cell_value_json(doc.root);
         jr_json_print(&text, json, 0);
-        JR_ASSERT_TEXT(text.data, vectors[i][1]);
+        JR_ASSERT_TEXT(text.data, wanted);
     }
 }
 
