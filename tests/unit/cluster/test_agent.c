@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +16,6 @@
 #include "generated/version.h"
 #include "spawn/run_options.h"
 #include "agent_peer.h"
-#include "unit.h"
 
 enum { FLOOD = 3000, WIDE = 1000 };
 

@@ -2,7 +2,6 @@
 #include "cluster/internal.h"
 
 #include "fake_controller.h"
-#include "unit.h"
 
 enum { EXITED_WITH_1 = 1 << 8 };
 

@@ -2,7 +2,6 @@
 #include "cluster/internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 #include "base/hash.h"
 #include "fake_controller.h"

@@ -1,6 +1,5 @@
 /* Whether the job is preempted, asked once for all nodes: what is asked when, and what the nodes
  * are told. scontrol is a script. */
-
 #include "fake_controller.h"
 #include "cluster/internal.h"
 

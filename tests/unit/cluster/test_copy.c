@@ -2,9 +2,7 @@
  * folder of the test's own. The program is a script, too. */
 #include "cluster/transport.h"
 
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <jobrun/engine.h>
 

@@ -3,7 +3,6 @@
 #include <sys/epoll.h>
 
 #include "fake_controller.h"
-#include "unit.h"
 
 enum { NODES = FAKE_NODES };
 

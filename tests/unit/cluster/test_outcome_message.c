@@ -1,7 +1,5 @@
 #include "cluster/protocol.h"
 
-#include <stdlib.h>
-
 #include "base/json.h"
 #include "unit.h"
 

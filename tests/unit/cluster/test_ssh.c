@@ -2,9 +2,7 @@
  * host that is not reached. */
 #include "cluster/transport.h"
 
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <jobrun/engine.h>
 

@@ -3,7 +3,6 @@
 #include "cluster/survey.h"
 
 #include <signal.h>
-#include <stdlib.h>
 
 #include "base/io.h"
 #include "cluster/transport.h"

@@ -1,7 +1,6 @@
 /* What is wrong with machines that are made here, a file or two each. */
 #include "unit.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/io.h"

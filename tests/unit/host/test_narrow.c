@@ -1,5 +1,4 @@
 /* A part of a machine: the cores and devices that are left of it. */
-
 #include "unit.h"
 #include "host/host.h"
 

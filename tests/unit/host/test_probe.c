@@ -1,7 +1,6 @@
 #include "unit.h"
 
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,6 +1,4 @@
 /* A lazy plan prints the same as a plan whose ranks are all in memory. */
-#include <stdlib.h>
-
 #include "sample.h"
 #include "plan/plan_print.h"
 

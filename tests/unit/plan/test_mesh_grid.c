@@ -1,7 +1,5 @@
 #include "plan/internal.h"
 
-#include <stdlib.h>
-
 #include "unit.h"
 
 TEST(refuses_a_world_of_no_size)

@@ -1,8 +1,6 @@
 /* Which ranks each node has. */
 #include "plan/node_ranks.h"
 
-#include <stdlib.h>
-
 #include "unit.h"
 
 enum { MOST = 8 };

@@ -4,7 +4,6 @@
 #include "resolve/job.h"
 
 #include "sample.h"
-#include "unit.h"
 
 static struct jr_env_entry debug[] = {
     {.name = TEXT("DEBUG"), .value = TEXT("%{rank}")},

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "base/json.h"

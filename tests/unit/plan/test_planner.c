@@ -1,5 +1,3 @@
-#include <stdio.h>
-
 #include "sample.h"
 
 TEST(refuses_a_world_that_does_not_add_up)

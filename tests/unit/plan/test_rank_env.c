@@ -1,7 +1,5 @@
 /* What a rank sees, through the plan. */
 #include <jobrun/contract.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "sample.h"
 

@@ -13,6 +13,7 @@
 
 #include <jobrun/spec.h>
 
+#include "unit.h"
 #include "resolve/device_profile.h"
 #include "resolve/resolve.h"
 #include "spec/load.h"

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit.h"
 #include "resolve/device_lease.h"
 
 enum { DEVICES_MOST = 8 };

@@ -1,6 +1,5 @@
 /* Values that are held against each other: what is said, word for word, and what to write
  * instead. */
-#include "unit.h"
 
 #include "case.h"
 

@@ -1,7 +1,4 @@
 /* Which CPUs each rank gets, on recorded machines and on made ones. */
-#include "unit.h"
-
-#include <stdlib.h>
 
 #include "case.h"
 

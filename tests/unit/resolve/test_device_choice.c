@@ -1,6 +1,4 @@
 /* `devices: any`, and what is said of devices that others hold. */
-#include "unit.h"
-
 #include "case.h"
 #include "devices.h"
 

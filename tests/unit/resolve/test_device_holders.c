@@ -1,8 +1,6 @@
 /* Who holds devices, as messages say it. */
 #include "resolve/device_lease.h"
 
-#include "unit.h"
-
 #include "devices.h"
 
 /* The first three devices, by these names. */

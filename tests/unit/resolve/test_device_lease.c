@@ -1,5 +1,3 @@
-#include "unit.h"
-
 #include <errno.h>
 
 #include "devices.h"

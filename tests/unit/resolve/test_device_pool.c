@@ -1,8 +1,6 @@
 /* The devices among which a job has some. */
 #include "resolve/resolve.h"
 
-#include "unit.h"
-
 #include "case.h"
 
 static void expect_pool(const char *spec, const char *expected)

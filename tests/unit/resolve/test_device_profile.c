@@ -1,6 +1,5 @@
 #include "unit.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "resolve/device_profile.h"

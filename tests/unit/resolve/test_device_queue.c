@@ -1,5 +1,3 @@
-#include "unit.h"
-
 #include <poll.h>
 #include <sys/stat.h>
 

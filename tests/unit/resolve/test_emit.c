@@ -1,5 +1,3 @@
-#include "unit.h"
-
 #include "case.h"
 
 /* Specs that are resolved, printed, and resolved again on another machine: the second time

@@ -1,5 +1,3 @@
-#include "unit.h"
-
 #include "base/json.h"
 #include "case.h"
 

@@ -1,5 +1,3 @@
-#include "unit.h"
-
 #include "case.h"
 #include "doc/doc.h"
 #include "resolve/fingerprint.h"

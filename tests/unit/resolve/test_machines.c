@@ -2,12 +2,8 @@
  * Specs on machines: what every spec of the table comes to on every machine of tests/machines, held
  * against tests/machines/resolved.txt. UPDATE=1 in the environment writes that file.
  */
-#include "unit.h"
-
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/io.h"
 #include "case.h"

@@ -1,6 +1,4 @@
 /* What nodes tell of their devices and CPUs, and what a job makes of it. */
-#include "unit.h"
-
 #include "case.h"
 #include "resolve/node_resources.h"
 

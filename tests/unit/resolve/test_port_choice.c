@@ -3,8 +3,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "unit.h"
-
 #include "case.h"
 #include "resolve/lease.h"
 

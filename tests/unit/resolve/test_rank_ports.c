@@ -1,6 +1,5 @@
 /* A port of each rank's own, as Paddle asks for: counted from the job's, where nothing can be
  * tried. */
-#include "unit.h"
 
 #include "case.h"
 

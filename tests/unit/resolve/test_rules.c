@@ -1,5 +1,3 @@
-#include "unit.h"
-
 #include "case.h"
 
 /* What is refused: the status, and what must be told, in parts that are separated by a bar. */

@@ -4,11 +4,8 @@
  * `expected.txt` what is made of them. UPDATE=1 in the environment writes that
  * file.
  */
-#include "unit.h"
-
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdlib.h>
 
 #include "base/io.h"
 #include "base/strv.h"

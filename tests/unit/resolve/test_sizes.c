@@ -3,7 +3,6 @@
  * resolved keeps to all that is stated and adds up; what is called the spec's own contradiction has
  * no solution at all.
  */
-#include "unit.h"
 
 #include "case.h"
 

@@ -1,5 +1,3 @@
-#include "unit.h"
-
 #include "case.h"
 #include "resolve/spec_diff.h"
 

@@ -3,7 +3,6 @@
 #include "session/sweep/internal.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
 #include "base/io.h"
 #include "scratch.h"

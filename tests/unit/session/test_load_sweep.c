@@ -3,7 +3,6 @@
 #include "session/sweep/internal.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "scratch.h"

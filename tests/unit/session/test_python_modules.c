@@ -1,16 +1,8 @@
 #include "session/preflight.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/setting_words.h"
 #include "scratch.h"
 #include "spawn/program.h"
-#include "unit.h"
 
 static struct scratch scratch;
 static char python[4096]; /* the interpreter that is asked */

@@ -1,6 +1,4 @@
 /* Tables of rows: names, conditions, order, formats. */
-#include <string.h>
-
 #include "session/sweep/row_table.h"
 #include "unit.h"
 

@@ -1,9 +1,6 @@
 /* Standard error of a sweep: who does not read it holds nobody. */
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "session/sweep/internal.h"

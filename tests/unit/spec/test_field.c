@@ -1,6 +1,4 @@
 /* The field table, and what is printed from it. */
-#include <stdlib.h>
-
 #include "base/buf.h"
 #include "base/json.h"
 #include "spec/field.h"

@@ -1,7 +1,5 @@
 /* Where specs come from, and what they remember of it. */
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

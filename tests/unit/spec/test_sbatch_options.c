@@ -1,7 +1,6 @@
 /* What people call the options of sbatch, and how they write their values. */
 #include "spec/sbatch_options.h"
 
-#include "unit.h"
 #include "case.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

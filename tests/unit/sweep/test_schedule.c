@@ -17,8 +17,6 @@
  */
 #include "sweep/schedule.h"
 
-#include <stdlib.h>
-
 #include "base/buf.h"
 #include "unit.h"
 
