@@ -1,20 +1,143 @@
 /*
- * The composer. libyaml scans no further than the next event needs (1,024 characters and one line,
- * the reach of a simple key), so a limit that is checked at each event holds before time and memory
- * are spent: what comes after it is never looked at. The one exception is its list of %TAG
- * directives, which is searched for each new one; see check_directives.
+ * The composer; internal.h declares it. libyaml scans no further than the next event needs (1,024
+ * characters and one line, the reach of a simple key), so a limit that is checked at each event
+ * holds before time and memory are spent: what comes after it is never looked at. The one exception
+ * is its list of %TAG directives, which is searched for each new one; see jr_compose.
  */
-#include "doc/compose.h"
-
+#include <search.h>
 #include <string.h>
 #include <yaml.h>
 
-#include "doc/key.h"
-#include "doc/node_path.h"
-#include "doc/node_properties.h"
-#include "doc/syntax_error.h"
+#include "doc/doc.h"
+#include "doc/internal.h"
 
 #include "base/banned.h"
+
+/* Anchors by name, and what expanding an alias would cost. */
+
+/* The cost of a copy of a node: all nodes in it, the bytes of its scalars, and the collections
+ * around its innermost scalar. */
+struct weight {
+    size_t nodes, bytes, height;
+};
+
+struct anchor {
+    const char *name;
+    const struct jr_node *node;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct anchor *left = a, *right = b;
+    return strcmp(left->name, right->name);
+}
+
+/* Define `name` (copied; NULL adds nothing) as an anchor of the node; a name may be defined
+ * again. */
+static void anchors_add(void **anchors, struct jr_arena *arena, const char *name,
+                        const struct jr_node *node)
+{
+    if (name == NULL)
+        return;
+    struct anchor *anchor = jr_arena_alloc(arena, sizeof *anchor);
+    char *copy = jr_arena_strdup(arena, name);
+    if (anchor == NULL || copy == NULL)
+        return;
+    anchor->name = copy;
+    struct anchor **slot = tsearch(anchor, anchors, compare_names);
+    if (slot == NULL)
+        arena->failed = true;
+    else
+        (*slot)->node = node;
+}
+
+/* The anchors live in the arena, the tree's own nodes do not. */
+static void keep_anchor(void *anchor)
+{
+    (void)anchor;
+}
+
+#define CORE "tag:yaml.org,2002:"
+
+struct tag {
+    const char *name;
+    enum jr_node_kind kind;
+    enum jr_scalar_type type; /* of a scalar */
+};
+
+static const struct tag tags[] = {
+    {"str", JR_NODE_SCALAR, JR_SCALAR_STRING},  {"int", JR_NODE_SCALAR, JR_SCALAR_INT},
+    {"float", JR_NODE_SCALAR, JR_SCALAR_FLOAT}, {"bool", JR_NODE_SCALAR, JR_SCALAR_BOOL},
+    {"null", JR_NODE_SCALAR, JR_SCALAR_NULL},   {"seq", JR_NODE_SEQUENCE, JR_SCALAR_STRING},
+    {"map", JR_NODE_MAPPING, JR_SCALAR_STRING},
+};
+
+/* Tags of other readers of YAML, and what is written here instead. A row holds for all tags that
+ * begin so. */
+struct foreign_tag {
+    const char *tag, *help;
+};
+
+static const struct foreign_tag foreign_tags[] = {
+    {"!include", "write `extends: FILE` at the top of the spec"},
+    {"!inc", "write `extends: FILE` at the top of the spec"},
+    {"!import", "write `extends: FILE` at the top of the spec"},
+    {"!ENV", "write ${env:NAME}"},
+    {"!env", "write ${env:NAME}"},
+    {"!vault", "write ???, and set the variable where jobrun is started"},
+    {"!secret", "write ???, and set the variable where jobrun is started"},
+    {"!Ref", "write ${vars.NAME}"},
+    {"!ref", "write ${vars.NAME}"},
+    {"!reference", "write ${vars.NAME}"},
+    {"!Sub", "leave it out: ${vars.NAME} needs no tag"},
+    {"!join", "write the parts side by side: ${vars.a}/${vars.b}"},
+    {CORE "python/tuple", "write a list: [a, b]"},
+    {CORE "python/name", "write the name as text: package.module:function"},
+    {CORE "python/", "leave it out: a spec makes no objects of Python"},
+    {CORE "timestamp", "leave it out: a date is text here"},
+    {CORE "binary", "write text: a spec holds no bytes"},
+    {CORE "set", "write a list: [a, b]"},
+    {CORE "omap", "leave it out: mappings keep their order"},
+};
+
+/* Let `tag` (as libyaml resolves it; NULL for none) say what `node` is: !!str makes any scalar a
+ * string, the others of the core schema state a type that the text must have, however it is quoted:
+ * `!!int "3"` is 3. An unknown or contradicting tag is a finding at `span`. */
+static void apply_tag(struct jr_diags *diags, struct jr_node *node, const char *tag,
+                      struct jr_span span)
+{
+    if (tag == NULL)
+        return;
+    if (strcmp(tag, "!") == 0) {
+        node->plain = false;
+        return;
+    }
+    node->meant = strcmp(tag, CORE "str") == 0;
+    size_t i = 0, count = sizeof tags / sizeof *tags, j = 0;
+    size_t others = sizeof foreign_tags / sizeof *foreign_tags;
+    bool core = strncmp(tag, CORE, strlen(CORE)) == 0;
+    while (i < count && (!core || strcmp(tags[i].name, tag + strlen(CORE)) != 0))
+        i++;
+    if (i == count) {
+        while (j < others && strncmp(foreign_tags[j].tag, tag, strlen(foreign_tags[j].tag)) != 0)
+            j++;
+        jr_diag_help(
+            diags,
+            jr_diags_error(diags, JR_CODE_UNKNOWN_TAG, span, NULL, "unknown tag '%.60s'", tag),
+            "%s", j < others ? foreign_tags[j].help : "leave it out");
+        return;
+    }
+    bool fits = tags[i].kind == node->kind;
+    if (fits && node->kind == JR_NODE_SCALAR) {
+        enum jr_scalar_type wanted = tags[i].type;
+        node->plain = wanted != JR_SCALAR_STRING;
+        enum jr_scalar_type type = jr_scalar_type(node);
+        fits = type == wanted || (wanted == JR_SCALAR_FLOAT && type == JR_SCALAR_INT);
+    }
+    if (!fits)
+        jr_diags_error(diags, JR_CODE_UNKNOWN_TAG, span, NULL,
+                       "this value does not have the type !!%s", tags[i].name);
+}
 
 enum { MAX_DIRECTIVES = 64, MAX_SHOWN = 60 };
 
@@ -27,10 +150,30 @@ struct composer {
     yaml_mark_t end;       /* of the last collection */
     size_t depth, nodes, aliases, copied;
     struct jr_node *open[JR_DOC_MAX_DEPTH]; /* collections around us */
-    struct jr_anchors anchors;
+    void *anchors;                          /* of tsearch */
 };
 
 static struct jr_node *compose_next(struct composer *c);
+
+/* Weigh a node with all that is below it. Linear in the nodes. */
+static struct weight weigh_node(const struct jr_node *node)
+{
+    struct weight sum = {.nodes = 1, .bytes = node->kind == JR_NODE_SCALAR ? node->len : 0};
+    bool list = node->kind == JR_NODE_SEQUENCE;
+    size_t count = node->kind == JR_NODE_SCALAR ? 0 : list ? node->count : 2 * node->count;
+    sum.height = node->kind != JR_NODE_SCALAR;
+    for (size_t i = 0; i < count; i++) {
+        const struct jr_pair *pair = list ? NULL : &node->pairs[i / 2];
+        struct weight part = weigh_node(list         ? node->items[i]
+                                        : i % 2 == 0 ? pair->key
+                                                     : pair->value);
+        sum.nodes += part.nodes;
+        sum.bytes += part.bytes;
+        if (part.height >= sum.height)
+            sum.height = part.height + 1;
+    }
+    return sum;
+}
 
 static void stop_composing(struct composer *c, enum jr_diag_code code, struct jr_span span,
                            const char *message)
@@ -124,7 +267,7 @@ static bool is_node_shared(const struct composer *c, const yaml_char_t *anchor)
 static struct jr_node *expand_alias(struct composer *c, const struct jr_node *node,
                                     struct jr_span span)
 {
-    struct jr_weight weight = jr_node_weigh(node);
+    struct weight weight = weigh_node(node);
     c->copied += weight.bytes;
     if (!count_nodes(c, weight.nodes, span))
         return NULL;
@@ -136,14 +279,6 @@ static struct jr_node *expand_alias(struct composer *c, const struct jr_node *no
     return c->stopped ? NULL : jr_node_copy(&c->doc->arena, node);
 }
 
-static bool is_node_open(const struct composer *c, const struct jr_node *node)
-{
-    for (size_t i = 0; i < c->depth; i++)
-        if (c->open[i] == node)
-            return true;
-    return false;
-}
-
 static struct jr_node *compose_alias(struct composer *c, const yaml_event_t *event)
 {
     const char *name = (const char *)event->data.alias.anchor;
@@ -152,8 +287,13 @@ static struct jr_node *compose_alias(struct composer *c, const yaml_event_t *eve
         stop_composing(c, JR_CODE_ALIASES_TOO_LARGE, span, "more than 1,000 alias expansions");
         return NULL;
     }
-    const struct jr_node *node = jr_anchors_find(&c->anchors, name);
-    if (node != NULL && !is_node_open(c, node))
+    const struct anchor key = {.name = name};
+    struct anchor *const *anchor = tfind(&key, &c->anchors, compare_names);
+    const struct jr_node *node = anchor == NULL ? NULL : (*anchor)->node;
+    size_t i = 0;
+    while (i < c->depth && c->open[i] != node)
+        i++;
+    if (node != NULL && i == c->depth)
         return expand_alias(c, node, span);
     if (node == NULL)
         jr_diag_help(c->diags,
@@ -196,8 +336,8 @@ static struct jr_node *compose_scalar(struct composer *c, const yaml_event_t *ev
     node->span = span;
     node->flow = is_in_flow(c);
     node->shared = is_node_shared(c, anchor);
-    jr_tag_apply(c->diags, node, tag, property_span(event, span));
-    jr_anchors_add(&c->anchors, &c->doc->arena, (const char *)anchor, node);
+    apply_tag(c->diags, node, tag, property_span(event, span));
+    anchors_add(&c->anchors, &c->doc->arena, (const char *)anchor, node);
     return node;
 }
 
@@ -224,9 +364,9 @@ static bool enter_collection(struct composer *c, struct jr_node *node,
         stop_composing(c, JR_CODE_NESTED_TOO_DEEPLY, node->span, "nested more than 64 deep");
     if (c->stopped || !count_nodes(c, 1, node->span))
         return false;
-    jr_tag_apply(c->diags, node, (const char *)opening->tag,
-                 property_span(opening->event, node->span));
-    jr_anchors_add(&c->anchors, &c->doc->arena, (const char *)opening->anchor, node);
+    apply_tag(c->diags, node, (const char *)opening->tag,
+              property_span(opening->event, node->span));
+    anchors_add(&c->anchors, &c->doc->arena, (const char *)opening->anchor, node);
     c->open[c->depth++] = node;
     return true;
 }
@@ -258,14 +398,6 @@ static struct jr_node *compose_sequence(struct composer *c, const yaml_event_t *
     return leave_collection(c, node, &opening);
 }
 
-/* In block style the first key stands for the mapping. */
-static void span_first_key(struct jr_node *mapping, const struct jr_node *key)
-{
-    if (key->span.line == mapping->span.line && key->span.column == mapping->span.column &&
-        key->span.end_line == mapping->span.line)
-        mapping->span.end_column = key->span.end_column;
-}
-
 static struct jr_node *compose_mapping(struct composer *c, const yaml_event_t *event)
 {
     const struct opening opening = {event, event->data.mapping_start.anchor,
@@ -275,8 +407,9 @@ static struct jr_node *compose_mapping(struct composer *c, const yaml_event_t *e
     if (!enter_collection(c, node, &opening))
         return NULL;
     for (struct jr_node *key; (key = compose_next(c)) != NULL;) {
-        if (node->count == 0)
-            span_first_key(node, key);
+        if (node->count == 0 && key->span.line == node->span.line &&
+            key->span.column == node->span.column && key->span.end_line == node->span.line)
+            node->span.end_column = key->span.end_column; /* it stands for a block mapping */
         struct jr_node *value = compose_next(c);
         if (value != NULL && jr_key_check(c->diags, key))
             jr_node_add(&c->doc->arena, node, key, value);
@@ -285,27 +418,23 @@ static struct jr_node *compose_mapping(struct composer *c, const yaml_event_t *e
     return leave_collection(c, node, &opening);
 }
 
-/* The node that an event begins; NULL at the end of a collection and after a failure. */
-static struct jr_node *compose_event(struct composer *c, const yaml_event_t *event)
-{
-    if (event->type == YAML_ALIAS_EVENT)
-        return compose_alias(c, event);
-    if (event->type == YAML_SCALAR_EVENT)
-        return compose_scalar(c, event);
-    if (event->type == YAML_SEQUENCE_START_EVENT)
-        return compose_sequence(c, event);
-    if (event->type == YAML_MAPPING_START_EVENT)
-        return compose_mapping(c, event);
-    c->end = event->end_mark;
-    return NULL;
-}
-
+/* The next node; NULL at the end of a collection and after a failure. */
 static struct jr_node *compose_next(struct composer *c)
 {
     yaml_event_t event;
+    struct jr_node *node = NULL;
     if (!next_yaml_event(c, &event))
         return NULL;
-    struct jr_node *node = compose_event(c, &event);
+    if (event.type == YAML_ALIAS_EVENT)
+        node = compose_alias(c, &event);
+    else if (event.type == YAML_SCALAR_EVENT)
+        node = compose_scalar(c, &event);
+    else if (event.type == YAML_SEQUENCE_START_EVENT)
+        node = compose_sequence(c, &event);
+    else if (event.type == YAML_MAPPING_START_EVENT)
+        node = compose_mapping(c, &event);
+    else
+        c->end = event.end_mark;
     yaml_event_delete(&event);
     return node;
 }
@@ -322,13 +451,6 @@ static yaml_event_type_t take_yaml_event(struct composer *c, struct jr_span *ret
     return type;
 }
 
-static bool is_root_empty(const struct jr_node *root)
-{
-    const struct jr_span *span = &root->span;
-    return root->kind == JR_NODE_SCALAR && root->plain && root->len == 0 &&
-           span->line == span->end_line && span->column == span->end_column;
-}
-
 /* A tree that was cut short by a later syntax error is discarded, because its missing rest would be
  * reported as missing fields. A second document cuts nothing. */
 static struct jr_node *compose_stream(struct composer *c)
@@ -341,7 +463,9 @@ static struct jr_node *compose_stream(struct composer *c)
     struct jr_node *root = compose_next(c);
     (void)take_yaml_event(c, &span);
     type = take_yaml_event(c, &span);
-    if (root != NULL && is_root_empty(root) && !c->stopped)
+    const struct jr_span *own = root == NULL ? &start : &root->span;
+    if (root != NULL && root->kind == JR_NODE_SCALAR && root->plain && root->len == 0 &&
+        own->line == own->end_line && own->column == own->end_column && !c->stopped)
         stop_composing(c, JR_CODE_EMPTY_DOCUMENT, start, "the document is empty");
     if (c->stopped)
         return NULL;
@@ -353,21 +477,9 @@ static struct jr_node *compose_stream(struct composer *c)
     return root;
 }
 
-/* Each %TAG is compared with all before it: refuse what would take seconds. */
-static void check_directives(struct composer *c)
-{
-    static const char breaks[] = "\n\r\x85\xa8\xa9"; /* or their last bytes */
-    const char *text = c->doc->source->text, *at = text;
-    size_t count = 0;
-    for (; count <= MAX_DIRECTIVES && (at = strstr(at, "%TAG")) != NULL; at++)
-        count += at == text || strchr(breaks, at[-1]) != NULL;
-    if (count > MAX_DIRECTIVES)
-        stop_composing(c, JR_CODE_WRONG_DIRECTIVE, (struct jr_span){c->doc->source, 1, 1, 1, 2},
-                       "more than 64 directives");
-}
-
 void jr_compose(struct jr_doc *doc, const char *text, size_t len, struct jr_diags *diags)
 {
+    static const char breaks[] = "\n\r\x85\xa8\xa9"; /* or their last bytes */
     struct composer c = {.doc = doc, .diags = diags};
     if (!yaml_parser_initialize(&c.parser)) {
         doc->arena.failed = true;
@@ -375,8 +487,15 @@ void jr_compose(struct jr_doc *doc, const char *text, size_t len, struct jr_diag
     }
     yaml_parser_set_encoding(&c.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&c.parser, (const unsigned char *)text, len);
-    check_directives(&c);
+    /* Each %TAG is compared with all before it: refuse what would take seconds. */
+    const char *whole = doc->source->text;
+    size_t count = 0;
+    for (const char *at = whole; count <= MAX_DIRECTIVES && (at = strstr(at, "%TAG")) != NULL; at++)
+        count += at == whole || strchr(breaks, at[-1]) != NULL;
+    if (count > MAX_DIRECTIVES)
+        stop_composing(&c, JR_CODE_WRONG_DIRECTIVE, (struct jr_span){doc->source, 1, 1, 1, 2},
+                       "more than 64 directives");
     doc->root = compose_stream(&c);
-    jr_anchors_release(&c.anchors);
+    tdestroy(c.anchors, keep_anchor);
     yaml_parser_delete(&c.parser);
 }

@@ -180,4 +180,115 @@ void jr_doc_emit(struct jr_buf *out, const struct jr_node *node);
 /* Append the value on one line, in flow style, without a line break. */
 void jr_doc_emit_line(struct jr_buf *out, const struct jr_node *node);
 
+/* The steps of paths through nodes. */
+
+/* Give a scalar another text, copied; NULL is none. If memory runs out, it keeps the one that it
+ * has. */
+void jr_node_rewrite(struct jr_arena *arena, struct jr_node *node, const char *text, size_t len);
+
+/* One step of a dotted path: a key of a mapping, or an index of a sequence. */
+struct jr_path_step {
+    const char *key; /* not terminated; NULL: an index */
+    size_t len;
+    size_t index;
+};
+
+/* Take the first step off `path`, of which `whole` is the beginning, with the dot before it; false
+ * when it is malformed. */
+bool jr_path_next(const char **path, const char *whole, struct jr_path_step *ret);
+
+/* The slot that a step leads to, or NULL. */
+struct jr_node **jr_path_follow(const struct jr_node *node, const struct jr_path_step *step);
+
+/* The collection that a step leads on from: `node`, or a new one where that is NULL or null. NULL
+ * where it is of the wrong kind, or the index is beyond the next free one. */
+struct jr_node *jr_path_enter(struct jr_arena *arena, struct jr_node *node,
+                              const struct jr_path_step *step);
+
+/* Put `child` where the step leads. */
+void jr_path_attach(struct jr_arena *arena, struct jr_node *node, const struct jr_path_step *step,
+                    struct jr_node *child);
+
+/* The keys of a mapping: finding one among many. */
+
+/* A key of a large mapping, with what makes it fast to compare. */
+struct jr_key {
+    uint64_t hash; /* of its text */
+    const struct jr_pair *pair;
+};
+
+/* Whether a node can be a key: a scalar, and not the merge key. If not, that is a finding. */
+bool jr_key_check(struct jr_diags *diags, const struct jr_node *key);
+
+/* Report each key that a mapping has already. `arena` is for scratch memory. */
+void jr_keys_check(struct jr_diags *diags, struct jr_arena *arena, const struct jr_node *mapping);
+
+/* The keys of a mapping in an order in which they are found fast, in `arena`; NULL where there are
+ * so few that this is not worth it. */
+const struct jr_key *jr_keys_sort(struct jr_arena *arena, const struct jr_node *mapping);
+
+/* The pair of a key, by `sorted` of jr_keys_sort; NULL for none. */
+const struct jr_pair *jr_keys_find(const struct jr_node *mapping, const struct jr_key *sorted,
+                                   const char *key);
+
+/* Describing where something is and what is there: paths, text that is safe to show, and positions
+ * within a scalar. */
+
+/* One step of the way from the root to a node; steps live on the stack. A NULL key is a position in
+ * a list. */
+struct jr_node_step {
+    const struct jr_node_step *up;
+    const char *key;
+    size_t index;
+};
+
+/* Append the dotted path of a step: "results.fields.loss", "hosts[2]". Safe to show. NULL is the
+ * root, which has none. */
+void jr_point_path(struct jr_buf *out, const struct jr_node_step *at);
+
+/* Append text of the user's, made safe and short enough to show. */
+void jr_point_text(struct jr_buf *out, const char *text, size_t len);
+
+/* The position of bytes [from, to) of a scalar's text; the whole node where the text in the file is
+ * not the text itself (folded lines, escapes, values that were put in). */
+struct jr_span jr_point_part(const struct jr_node *node, size_t from, size_t to);
+
+/* The position of bytes [from, to) of a source, both within it. */
+struct jr_span jr_point_bytes(const struct jr_source *source, size_t from, size_t to);
+
+/* Positions in a text, for the composer. libyaml's marks are code points from 0, its reader's
+ * errors are bytes, and neither leads to the text; a place is all of it. Sources are
+ * NUL-terminated. */
+struct jr_place {
+    size_t index, byte;    /* from 0: code points, bytes */
+    uint32_t line, column; /* from 0 */
+};
+
+/* Walk forward to a code point or a byte; never backward, never past the end. Linear in the
+ * distance. */
+void jr_place_to_index(struct jr_place *place, const struct jr_source *source, size_t index);
+
+/* The same for a byte. */
+void jr_place_to_byte(struct jr_place *place, const struct jr_source *source, size_t byte);
+
+/* The code point at the place; -1 at the end of the text. */
+int jr_place_peek(const struct jr_place *place, const struct jr_source *source);
+
+/* The span from `start` to before `end`. */
+struct jr_span jr_place_span(const struct jr_source *source, struct jr_place start,
+                             struct jr_place end);
+
+/* How a scalar must be written. */
+
+/* Whether `text` reads back as the same string without quotes, to YAML 1.2 and 1.1 readers alike;
+ * `flow`: inside [ ]. */
+bool jr_quote_needless(const char *text, size_t len, bool flow);
+
+/* Whether the literal style (|) holds exactly this text. */
+bool jr_quote_literal(const char *text, size_t len);
+
+/* Append `text` in double quotes, on one line. Bytes that are not UTF-8, which YAML cannot hold,
+ * become U+FFFD. */
+void jr_quote_double(struct jr_buf *out, const char *text, size_t len);
+
 #endif

@@ -1,15 +1,15 @@
 /*
- * The YAML 1.2 core schema, made stricter where it and YAML 1.1 read the same text differently:
- * 0x10, 0o10 and 010 are 16, 8 and 10 to one and 16, a string and 8 to the other. Here they are
- * strings, so that a field that wants an integer refuses them instead of guessing.
+ * Types of scalars, and writing YAML: doc.h declares it. The YAML 1.2 core schema, made stricter
+ * where it and YAML 1.1 read the same text differently: 0x10, 0o10 and 010 are 16, 8 and 10 to one
+ * and 16, a string and 8 to the other. Here they are strings, so that a field that wants an integer
+ * refuses them instead of guessing.
  */
-#include "doc/emit.h"
+#include "doc/doc.h"
 
 #include <string.h>
 #include <strings.h>
 
 #include "base/utf8.h"
-#include "doc/doc.h"
 
 #include "base/banned.h"
 
@@ -23,28 +23,9 @@ static bool is_one_of(const char *text, const char *const *words)
     return false;
 }
 
-static bool is_null_word(const char *text)
-{
-    static const char *const words[] = {"", "~", "null", "Null", "NULL", NULL};
-    return is_one_of(text, words);
-}
-
-static bool is_bool(const char *text)
-{
-    static const char *const words[] = {"true", "True", "TRUE", "false", "False", "FALSE", NULL};
-    return is_one_of(text, words);
-}
-
 static const char *skip_sign(const char *text)
 {
     return text + (*text == '-' || *text == '+');
-}
-
-static bool is_int(const char *text)
-{
-    text = skip_sign(text);
-    size_t digits = strspn(text, DIGITS);
-    return digits != 0 && text[digits] == '\0' && (digits == 1 || text[0] != '0');
 }
 
 /* [-+]? ( \.[0-9]+ | [0-9]+ (\.[0-9]*)? ) ([eE][-+]?[0-9]+)?, with a point or an exponent: without
@@ -70,25 +51,25 @@ static bool is_decimal_float(const char *text)
     return marked && *text == '\0';
 }
 
-static bool is_float(const char *text)
-{
-    static const char *const infinities[] = {".inf", ".Inf", ".INF", NULL};
-    static const char *const nans[] = {".nan", ".NaN", ".NAN", NULL};
-    return is_decimal_float(text) || is_one_of(skip_sign(text), infinities) ||
-           is_one_of(text, nans);
-}
-
 enum jr_scalar_type jr_scalar_type(const struct jr_node *node)
 {
+    static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
+    static const char *const bools[] = {"true", "True", "TRUE", "false", "False", "FALSE", NULL};
+    static const char *const infinities[] = {".inf", ".Inf", ".INF", NULL};
+    static const char *const nans[] = {".nan", ".NaN", ".NAN", NULL};
+    const char *text = node->text, *number = skip_sign(text);
     if (!node->plain)
         return JR_SCALAR_STRING;
-    if (is_null_word(node->text))
+    if (is_one_of(text, nulls))
         return JR_SCALAR_NULL;
-    if (is_bool(node->text))
+    if (is_one_of(text, bools))
         return JR_SCALAR_BOOL;
-    if (is_int(node->text))
+    size_t digits = strspn(number, DIGITS);
+    if (digits != 0 && number[digits] == '\0' && (digits == 1 || number[0] != '0'))
         return JR_SCALAR_INT;
-    return is_float(node->text) ? JR_SCALAR_FLOAT : JR_SCALAR_STRING;
+    return is_decimal_float(text) || is_one_of(number, infinities) || is_one_of(text, nans)
+               ? JR_SCALAR_FLOAT
+               : JR_SCALAR_STRING;
 }
 
 /* Whether a code point may be written as it is: printable to YAML, and visible to a reader of the
@@ -103,7 +84,7 @@ static bool is_reserved(const char *text)
 {
     static const char *const words[] = {"~", "null", "true", "false", "yes",  "no", "on",
                                         "y", "n",    "off",  ".inf",  ".nan", "=",  "<<"};
-    text += *text == '-' || *text == '+';
+    text = skip_sign(text);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcasecmp(text, words[i]) == 0)
             return true;
@@ -115,7 +96,7 @@ static bool is_numeric(const char *text, size_t len)
 {
     if (strpbrk(text, "0123456789.") == NULL)
         return false;
-    const char *digits = text + (*text == '-' || *text == '+');
+    const char *digits = skip_sign(text);
     if (digits[0] == '0' && digits[1] != '\0' && strchr("xXoObB", digits[1]) != NULL)
         return true;
     return strspn(text, "0123456789_.:+-eETtZz ") == len;
@@ -135,16 +116,6 @@ static bool is_bad_start(const char *text)
            strncmp(text, "<!", 2) == 0 || strncasecmp(text, "<html", 5) == 0;
 }
 
-/* Whether the character at `i` ends a plain scalar, or changes it. */
-static bool is_indicator(const char *text, size_t i, bool flow)
-{
-    if (text[i] == ':')
-        return text[i + 1] == ' ' || text[i + 1] == '\0';
-    if (text[i] == '#')
-        return text[i - 1] == ' ';
-    return flow && strchr(",[]{}?", text[i]) != NULL;
-}
-
 bool jr_quote_needless(const char *text, size_t len, bool flow)
 {
     uint32_t point;
@@ -153,7 +124,12 @@ bool jr_quote_needless(const char *text, size_t len, bool flow)
         return false;
     for (size_t i = 0, size; i < len; i += size) {
         size = jr_utf8_decode(text + i, len - i, &point);
-        if (size == 0 || !is_point_shown(point) || is_indicator(text, i, flow))
+        if (size == 0 || !is_point_shown(point))
+            return false;
+        /* what ends a plain scalar, or changes it */
+        if ((text[i] == ':' && (text[i + 1] == ' ' || text[i + 1] == '\0')) ||
+            (text[i] == '#' && text[i - 1] == ' ') ||
+            (flow && text[i] != ':' && text[i] != '#' && strchr(",[]{}?", text[i]) != NULL))
             return false;
     }
     return true;

@@ -5,12 +5,15 @@
 
 #include "base/did_you_mean.h"
 #include "doc/merge.h"
-#include "doc/node.h"
+#include "doc/doc.h"
 
 #include "base/banned.h"
 
 #define EXTENDS  "extends"
 #define TEMPLATE "template"
+
+/* Names are steps of the path of --set. */
+#define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 /* A file of the family. */
 struct member {
@@ -40,17 +43,6 @@ static struct jr_diag *report_extends(struct family *family, enum jr_diag_code c
                           message == NULL ? "out of memory" : message);
 }
 
-/* The path of a parent as people see it: `'../base.yaml'`. */
-static const char *quoted_parent(struct family *family, const struct jr_node *path)
-{
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_char(&text, '\'');
-    jr_buf_escaped(&text, path->text, path->len);
-    jr_buf_char(&text, '\'');
-    const char *copy = jr_buf_keep(&text, &family->doc->arena);
-    return copy == NULL ? "" : copy;
-}
-
 /* "a.yaml -> b.yaml -> ", from `first` down to `last`. */
 static void add_parent_chain(struct jr_buf *out, const struct member *first,
                              const struct member *last)
@@ -59,16 +51,6 @@ static void add_parent_chain(struct jr_buf *out, const struct member *first,
         add_parent_chain(out, first, last->child);
     jr_buf_str(out, last->file.name);
     jr_buf_str(out, " -> ");
-}
-
-static void refuse_circle(struct family *family, const struct jr_node *path,
-                          const struct member *again, const struct member *member)
-{
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_str(&text, "'extends' goes in a circle: ");
-    add_parent_chain(&text, again, member);
-    jr_buf_str(&text, again->file.name);
-    (void)report_extends(family, JR_CODE_CIRCULAR_EXTENDS, path, text.data);
 }
 
 /* base: the file base.jobrun.yaml, or one whose name is nearest. */
@@ -93,8 +75,12 @@ static void refuse_unread_parent(struct family *family, const struct jr_reading 
                                  const struct jr_node *path, const struct jr_error *err)
 {
     struct jr_arena *arena = &family->doc->arena;
+    struct jr_buf quoted JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_char(&quoted, '\'');
+    jr_buf_escaped(&quoted, path->text, path->len);
+    jr_buf_char(&quoted, '\'');
     const char *message =
-        jr_arena_printf(arena, "cannot extend %s: %s", quoted_parent(family, path), err->text);
+        jr_arena_printf(arena, "cannot extend %s: %s", quoted.failed ? "" : quoted.data, err->text);
     if (err->sys == ENOMEM) {
         (void)report_extends(family, JR_CODE_INTERNAL, path, NULL);
         return;
@@ -116,15 +102,6 @@ static void refuse_unread_parent(struct family *family, const struct jr_reading 
                                                     : "the folder of this file");
 }
 
-static struct member *find_member(const struct family *family, const char *id)
-{
-    struct member *member = family->members;
-    while (member != NULL && id != NULL &&
-           (member->file.id == NULL || strcmp(member->file.id, id) != 0))
-        member = member->next;
-    return id == NULL ? NULL : member;
-}
-
 static struct member *add_family_member(struct family *family, const struct jr_file *file,
                                         const struct member *child)
 {
@@ -135,16 +112,6 @@ static struct member *add_family_member(struct family *family, const struct jr_f
     family->members = member;
     family->files++;
     return member;
-}
-
-/* Remember on whose behalf a file is read. */
-static void note_route(struct jr_doc *doc, const struct jr_source *source,
-                       const struct jr_node *path)
-{
-    struct jr_route *route =
-        jr_arena_push(&doc->arena, &doc->routes, &doc->routes_count, sizeof *route);
-    if (route != NULL)
-        *route = (struct jr_route){source, path->span};
 }
 
 static const struct jr_route *find_route(const struct jr_doc *doc, const struct jr_source *source)
@@ -173,10 +140,14 @@ static void compose_parent(struct family *family, struct member *member, const s
     size_t errors = family->diags->errors;
     const char *bytes = text->data == NULL ? "" : text->data;
     (void)jr_doc_load(&doc, member->file.name, bytes, text->len, family->diags);
-    if (doc.source != NULL)
+    if (doc.source != NULL) {
         doc.source->folder = member->file.folder;
-    if (doc.source != NULL)
-        note_route(family->doc, doc.source, path);
+        /* Remember on whose behalf it is read. */
+        struct jr_route *route = jr_arena_push(&family->doc->arena, &family->doc->routes,
+                                               &family->doc->routes_count, sizeof *route);
+        if (route != NULL)
+            *route = (struct jr_route){doc.source, path->span};
+    }
     if (doc.root != NULL && doc.root->kind != JR_NODE_MAPPING)
         (void)report_extends(family, JR_CODE_PARENT_UNREADABLE, path,
                              "cannot extend a file that is not a mapping of fields");
@@ -209,13 +180,20 @@ static bool is_within_limits(struct family *family, const struct jr_node *path, 
 static struct jr_node *load_parent(struct family *family, struct member *child,
                                    const struct jr_reading *reading, const struct jr_node *path)
 {
-    struct member *member = find_member(family, reading->file.id);
+    const char *id = reading->file.id;
+    struct member *member = id == NULL ? NULL : family->members;
+    while (member != NULL && (member->file.id == NULL || strcmp(member->file.id, id) != 0))
+        member = member->next;
     if (!is_within_limits(family, path, reading->text.len, member == NULL))
         return NULL;
     if (member != NULL && !member->open)
         return member->root;
     if (member != NULL) {
-        refuse_circle(family, path, member, child);
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_buf_str(&text, "'extends' goes in a circle: ");
+        add_parent_chain(&text, member, child);
+        jr_buf_str(&text, member->file.name);
+        (void)report_extends(family, JR_CODE_CIRCULAR_EXTENDS, path, text.data);
         return NULL;
     }
     member = add_family_member(family, &reading->file, child);
@@ -252,19 +230,6 @@ static bool is_no_parent(const struct jr_node *node)
     return node->kind == JR_NODE_SCALAR && jr_scalar_type(node) == JR_SCALAR_NULL;
 }
 
-static bool is_path_scalar(const struct jr_node *node)
-{
-    return node->kind == JR_NODE_SCALAR && node->len > 0 && !is_no_parent(node);
-}
-
-/* Names are steps of the path of --set. */
-static bool is_parent_name(const char *name)
-{
-    return *name != '\0' &&
-           name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] ==
-               '\0';
-}
-
 static size_t count_parents(const struct jr_node *value)
 {
     return value->kind == JR_NODE_SCALAR ? 1 : value->count;
@@ -282,18 +247,6 @@ static struct jr_node *parent_path(const struct family *family, struct jr_node *
     return chosen != NULL ? chosen : pair->value;
 }
 
-/* Remember the names of a mapping of parents. */
-static void note_parent_names(struct family *family, const struct jr_node *value)
-{
-    for (size_t i = 0; value->kind == JR_NODE_MAPPING && i < value->count; i++) {
-        const struct jr_node *key = value->pairs[i].key;
-        if (!is_parent_name(key->text))
-            (void)report_extends(family, JR_CODE_WRONG_VALUE, key,
-                                 "a parent's name has letters, digits, '_' and '-' only");
-        jr_parent_choices_note(&family->extends->choices, &family->doc->arena, key->text);
-    }
-}
-
 /* Whether the value of `extends` is what it may be. */
 static bool check_paths(struct family *family, struct jr_node *value)
 {
@@ -302,7 +255,7 @@ static bool check_paths(struct family *family, struct jr_node *value)
         const struct jr_node *path = parent_path(family, value, i);
         if (value->kind == JR_NODE_MAPPING && is_no_parent(path))
             continue;
-        if (!is_path_scalar(path))
+        if (path->kind != JR_NODE_SCALAR || path->len == 0 || is_no_parent(path))
             bad = bad != NULL ? bad : path;
         else if (strstr(path->text, "${") != NULL)
             filled = filled != NULL ? filled : path;
@@ -355,8 +308,13 @@ static struct jr_node *merge_parents(struct family *family, struct member *membe
     struct jr_node *value = NULL, *base = NULL;
     if (member->root != NULL)
         value = jr_doc_get(member->root, EXTENDS);
-    if (value != NULL)
-        note_parent_names(family, value);
+    for (size_t i = 0; value != NULL && value->kind == JR_NODE_MAPPING && i < value->count; i++) {
+        const struct jr_node *key = value->pairs[i].key;
+        if (key->len == 0 || key->text[strspn(key->text, NAME_BYTES)] != '\0')
+            (void)report_extends(family, JR_CODE_WRONG_VALUE, key,
+                                 "a parent's name has letters, digits, '_' and '-' only");
+        jr_parent_choices_note(&family->extends->choices, arena, key->text);
+    }
     if (value == NULL || !check_paths(family, value))
         return member->root;
     member->open = true;
@@ -372,26 +330,17 @@ static struct jr_node *merge_parents(struct family *family, struct member *membe
     return member->root;
 }
 
-static void check_choices(struct family *family)
-{
-    if (!family->failed &&
-        !jr_parent_choices_check(&family->extends->choices, &family->doc->arena, family->diags))
-        family->failed = true;
-}
-
 int jr_extends_merge(struct jr_doc *doc, struct jr_extends *extends, struct jr_diags *diags)
 {
     struct family family = {.doc = doc, .extends = extends, .diags = diags};
-    if (doc->root->kind != JR_NODE_MAPPING || jr_doc_pair(doc->root, EXTENDS) == NULL) {
-        check_choices(&family);
-        return family.failed ? -1 : 0;
+    if (doc->root->kind == JR_NODE_MAPPING && jr_doc_pair(doc->root, EXTENDS) != NULL) {
+        struct member *top = add_family_member(&family, &extends->file, NULL);
+        if (top == NULL)
+            return -1;
+        top->root = doc->root;
+        family.bytes = doc->source->len;
+        doc->root = merge_parents(&family, top);
+        family.failed |= doc->arena.failed;
     }
-    struct member *top = add_family_member(&family, &extends->file, NULL);
-    if (top == NULL)
-        return -1;
-    top->root = doc->root;
-    family.bytes = doc->source->len;
-    doc->root = merge_parents(&family, top);
-    check_choices(&family);
-    return family.failed || doc->arena.failed ? -1 : 0;
+    return !family.failed && jr_parent_choices_check(&extends->choices, diags) ? 0 : -1;
 }

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "base/did_you_mean.h"
-#include "doc/key.h"
-#include "doc/node.h"
-#include "doc/node_path.h"
+#include "doc/doc.h"
+#include "doc/internal.h"
 
 #include "base/banned.h"
 
@@ -21,12 +20,6 @@ struct jr_node *jr_merge_replace(struct jr_arena *arena, struct jr_node *base,
     return node;
 }
 
-static bool is_removal(const struct jr_shape *shape, const struct jr_node *over)
-{
-    return !shape->keeps_null && over->kind == JR_NODE_SCALAR &&
-           jr_scalar_type(over) == JR_SCALAR_NULL;
-}
-
 /* The entries of the base, each with what lies over it. */
 static void merge_base(const struct jr_merger *merger, const struct jr_shape *shape,
                        struct jr_node *out, const struct jr_node *base, const struct jr_node *over)
@@ -37,7 +30,8 @@ static void merge_base(const struct jr_merger *merger, const struct jr_shape *sh
         const struct jr_pair *found = jr_keys_find(over, sorted, under->key->text);
         if (found == NULL) {
             jr_node_add(merger->arena, out, under->key, under->value);
-        } else if (!is_removal(shape, found->value)) {
+        } else if (shape->keeps_null || found->value->kind != JR_NODE_SCALAR ||
+                   jr_scalar_type(found->value) != JR_SCALAR_NULL) { /* which removes it */
             struct jr_shape child = merger->shapes->child(shape, under->key->text);
             jr_node_add(merger->arena, out, found->key,
                         jr_merge(merger, &child, under->value, found->value));
@@ -63,22 +57,16 @@ static struct jr_node *merge_mappings(const struct jr_merger *merger, const stru
     return out;
 }
 
-static bool has_same_form(const struct jr_shape *shape, const struct jr_node *base,
-                          const struct jr_node *over)
-{
-    const char *below = jr_shape_form(shape, base);
-    const char *above = jr_shape_form(shape, over);
-    return below == NULL || above == NULL || strcmp(below, above) == 0;
-}
-
 struct jr_node *jr_merge(const struct jr_merger *merger, const struct jr_shape *shape,
                          struct jr_node *base, struct jr_node *over)
 {
     struct jr_node *lower = base;
     if (over->kind == JR_NODE_MAPPING && base->kind != JR_NODE_MAPPING)
         lower = jr_shape_unfold(merger->arena, shape, base);
-    if (lower != NULL && lower->kind == JR_NODE_MAPPING && over->kind == JR_NODE_MAPPING &&
-        has_same_form(shape, lower, over))
+    if (lower == NULL || lower->kind != JR_NODE_MAPPING || over->kind != JR_NODE_MAPPING)
+        return jr_merge_replace(merger->arena, base, over);
+    const char *below = jr_shape_form(shape, lower), *above = jr_shape_form(shape, over);
+    if (below == NULL || above == NULL || strcmp(below, above) == 0)
         return merge_mappings(merger, shape, lower, over);
     return jr_merge_replace(merger->arena, base, over);
 }
@@ -156,27 +144,18 @@ void jr_parent_choices_note(struct jr_parent_choices *choices, struct jr_arena *
     jr_strv_push(&choices->names, arena, (char *)name);
 }
 
-/* "base, model and optimizer", of a list that is not empty. */
-static const char *list_names(struct jr_arena *arena, const struct jr_strv *names)
+/* Refuse a choice for a name that no file has. */
+static void refuse_choice(const struct jr_parent_choices *choices,
+                          const struct jr_parent_choice *choice, struct jr_diags *diags)
 {
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    for (size_t i = 0; i < names->count; i++)
-        jr_buf_printf(&out, "%s%s",
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT, list JR_BUF_CLEANUP = JR_BUF_INIT;
+    const struct jr_strv *names = &choices->names;
+    for (size_t i = 0; i < names->count; i++) /* "base, model and optimizer" */
+        jr_buf_printf(&list, "%s%s",
                       i == 0                 ? ""
                       : i + 1 < names->count ? ", "
                                              : " and ",
                       names->items[i]);
-    const char *list = jr_buf_keep(&out, arena);
-    return list == NULL ? "" : list;
-}
-
-/* Refuse a choice for a name that no file has. */
-static void refuse_choice(const struct jr_parent_choices *choices,
-                          const struct jr_parent_choice *choice, struct jr_arena *arena,
-                          struct jr_diags *diags)
-{
-    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
-    const struct jr_strv *names = &choices->names;
     const char *near = NULL;
     jr_buf_str(&path, "extends.");
     jr_point_text(&path, choice->name, strlen(choice->name));
@@ -188,20 +167,19 @@ static void refuse_choice(const struct jr_parent_choices *choices,
     if (near != NULL)
         jr_diag_help(diags, diag, "did you mean 'extends.%s'?", near);
     else if (names->count > 0)
-        jr_diag_help(diags, diag, "the named parents are %s", list_names(arena, names));
+        jr_diag_help(diags, diag, "the named parents are %s", list.failed ? "" : list.data);
     else
         jr_diag_help(diags, diag,
                      "no parent has a name; a spec names them by a mapping: extends: {base: PATH}");
 }
 
-bool jr_parent_choices_check(const struct jr_parent_choices *choices, struct jr_arena *arena,
-                             struct jr_diags *diags)
+bool jr_parent_choices_check(const struct jr_parent_choices *choices, struct jr_diags *diags)
 {
     bool good = true;
     for (size_t i = 0; i < choices->count; i++) {
         if (choices->items[i].taken)
             continue;
-        refuse_choice(choices, &choices->items[i], arena, diags);
+        refuse_choice(choices, &choices->items[i], diags);
         good = false;
     }
     return good;

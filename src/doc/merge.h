@@ -47,6 +47,10 @@ struct jr_node *jr_shape_unfold(struct jr_arena *arena, const struct jr_shape *s
 /* The one of the shape's forms that a mapping has, or NULL. */
 const char *jr_shape_form(const struct jr_shape *shape, const struct jr_node *mapping);
 
+/* The shape of a value as written: for a short form, that of the field that it is short for. */
+struct jr_shape jr_shape_of(const struct jr_shapes *shapes, const struct jr_shape *shape,
+                            const struct jr_node *node);
+
 /*
  * One tree laid over another.
  *
@@ -111,7 +115,6 @@ void jr_parent_choices_note(struct jr_parent_choices *choices, struct jr_arena *
                             const char *name);
 
 /* Refuse the choices for names that no file has. Returns whether there were none. */
-bool jr_parent_choices_check(const struct jr_parent_choices *choices, struct jr_arena *arena,
-                             struct jr_diags *diags);
+bool jr_parent_choices_check(const struct jr_parent_choices *choices, struct jr_diags *diags);
 
 #endif

@@ -1,16 +1,220 @@
-#include "doc/override.h"
-
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/did_you_mean.h"
-#include "doc/joined_settings.h"
+#include "base/shell_words.h"
+#include "doc/doc.h"
+#include "doc/internal.h"
 #include "doc/merge.h"
-#include "doc/node.h"
-#include "doc/node_path.h"
-#include "doc/setting_slip.h"
+#include "doc/override.h"
 
 #include "base/banned.h"
+
+/*
+ * A ',' or ';' in a value separates two settings only where NAME= follows, and NAME is a path of
+ * its own (vars.b, parallelism.data), a field, or an entry beside the one that is set. What has a
+ * '=' before that is a text which holds pairs, such as OTEL_RESOURCE_ATTRIBUTES, and so is a value
+ * in quotes. Blanks separate settings of `vars` only: other texts have words in them.
+ */
+
+#define VARIABLES "vars."
+
+static struct jr_shape child_shape(const struct jr_joined_settings *settings,
+                                   const struct jr_shape *shape, const char *path, size_t len)
+{
+    const char *key = jr_arena_strndup(settings->arena, path, len);
+    return key == NULL ? (struct jr_shape){0} : settings->shapes->child(shape, key);
+}
+
+/* The shape of what the path leads to, without its last step: of the mapping that the option sets
+ * an entry of. */
+static struct jr_shape own_mapping(const struct jr_joined_settings *settings)
+{
+    struct jr_shape shape = settings->shapes->root;
+    const char *at = settings->path, *end;
+    while ((end = strchr(at, '.')) != NULL) {
+        shape = child_shape(settings, &shape, at, (size_t)(end - at));
+        at = end + 1;
+    }
+    return shape;
+}
+
+/* Whether the mapping that the option sets an entry of has this one, too. */
+static bool is_beside(const struct jr_joined_settings *settings, const char *name, size_t len)
+{
+    const char *dot = strrchr(settings->path, '.');
+    const char *mapping = jr_arena_strndup(settings->arena, settings->path,
+                                           dot == NULL ? 0 : (size_t)(dot - settings->path));
+    const char *key = jr_arena_strndup(settings->arena, name, len);
+    if (mapping == NULL || key == NULL)
+        return false;
+    const struct jr_node *node =
+        *mapping == '\0' ? settings->root : jr_doc_find(settings->root, mapping);
+    const struct jr_shape shape = own_mapping(settings);
+    return jr_doc_get(node, key) != NULL ||
+           (!shape.open && settings->shapes->child(&shape, key).type != NULL);
+}
+
+size_t jr_joined_settings_name(const struct jr_joined_settings *settings, const char *text)
+{
+    static const char bytes[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.[]-";
+    size_t plus = *text == '+', len = strspn(text + plus, bytes);
+    size_t first = strcspn(text + plus, ".[=");
+    const struct jr_shape own = own_mapping(settings);
+    bool bare = first == len;
+    if (first == 0 || len == 0 || text[plus + len] != '=')
+        return 0;
+    bool field = child_shape(settings, &settings->shapes->root, text + plus, first).type != NULL;
+    /* what `env` and `labels` hold are texts of others */
+    if (bare && own.open && !own.declared)
+        field = false;
+    if (field || (bare && is_beside(settings, text + plus, len)))
+        return plus + len;
+    return 0;
+}
+
+/* Where the next setting begins in the rest of a value, and in *ret_end where what is before it
+ * ends. NULL: there is none. */
+static const char *next_setting(const struct jr_joined_settings *settings, const char *text,
+                                const char **ret_end)
+{
+    const char *equals = strchr(text, '='), *at = equals, *end;
+    while (at != NULL && at > text && strchr(",; ", at[-1]) == NULL)
+        at--;
+    size_t len = at == NULL ? 0 : jr_joined_settings_name(settings, at);
+    if (at == text || len == 0 || at + len != equals)
+        return NULL;
+    for (end = at; end > text && end[-1] == ' ';)
+        end--;
+    bool mark = end > text && strchr(",;", end[-1]) != NULL;
+    *ret_end = end - mark;
+    return mark || strncmp(settings->path, VARIABLES, strlen(VARIABLES)) == 0 ? at : NULL;
+}
+
+void jr_joined_settings_add(struct jr_buf *out, const struct jr_joined_settings *settings,
+                            const char *text, size_t len)
+{
+    JR_BUF_CLEANUP struct jr_buf word = JR_BUF_INIT;
+    const char *dot = strrchr(settings->path, '.');
+    size_t name = strcspn(text, "=");
+    if (dot != NULL && memchr(text, '.', name) == NULL && is_beside(settings, text, name))
+        jr_buf_add(&word, settings->path, (size_t)(dot - settings->path) + 1);
+    jr_buf_add(&word, text, len);
+    jr_buf_printf(out, "%s%s ", out->len == 0 ? "" : " ", settings->name);
+    if (!word.failed)
+        jr_shell_quote(out, word.data);
+    out->failed |= word.failed;
+}
+
+/* The option as several, and where it can be one, with its value as the text that it is. */
+static void help_with_settings(const struct jr_joined_settings *settings, struct jr_diag *diag,
+                               const char *text, struct jr_diags *diags)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT, whole = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT;
+    const char *option = jr_arena_printf(settings->arena, "%s%s=%s", settings->adds ? "+" : "",
+                                         settings->path, text);
+    for (const char *end, *next; option != NULL; option = next) {
+        next = next_setting(settings, strchr(option, '=') + 1, &end);
+        jr_joined_settings_add(&line, settings, option,
+                               next == NULL ? strlen(option) : (size_t)(end - option));
+    }
+    const char *dot = strrchr(settings->path, '.');
+    const struct jr_shape mapping = own_mapping(settings);
+    if (!settings->shapes->child(&mapping, dot == NULL ? settings->path : dot + 1).text) {
+        if (!line.failed)
+            jr_diag_help(diags, diag, "write %s", line.data);
+        return;
+    }
+    jr_buf_printf(&whole, "%s%s=", settings->adds ? "+" : "", settings->path);
+    jr_quote_double(&whole, text, strlen(text));
+    if (!whole.failed)
+        jr_shell_quote(&quoted, whole.data);
+    if (!line.failed && !quoted.failed)
+        jr_diag_help(diags, diag, "write %s; for one text: %s %s", line.data, settings->name,
+                     quoted.data);
+}
+
+bool jr_joined_settings_refuse(const struct jr_joined_settings *settings,
+                               const struct jr_node *value, struct jr_diags *diags)
+{
+    JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
+    const char *end;
+    if (value->kind != JR_NODE_SCALAR || !value->plain)
+        return false;
+    const char *next = next_setting(settings, value->text, &end);
+    if (next == NULL)
+        return false;
+    jr_point_text(&shown, next, strcspn(next, "="));
+    size_t at = (size_t)(next - value->text);
+    struct jr_diag *diag =
+        jr_diags_error(diags, JR_CODE_WRONG_OVERRIDE, jr_point_part(value, at, value->len),
+                       settings->path, "'%s' is a setting of its own: each has its %s",
+                       shown.failed ? "" : shown.data, settings->name);
+    help_with_settings(settings, diag, value->text, diags);
+    return true;
+}
+
+/* A path with dots where others have something else, and '=' behind it. Names that are the user's
+ * own may have any byte: behind a dot only those of `vars` are taken for slips. */
+static bool add_dotted_path(struct jr_buf *out, const char *path)
+{
+    static const char variables[] = "vars.";
+    bool named = false; /* in [NAME] */
+    path += strspn(path, "- ");
+    bool own = strncmp(path, variables, sizeof variables - 1) != 0;
+    size_t len = strlen(path), first = strcspn(path, ".");
+    while (len > 0 && strchr(" :", path[len - 1]) != NULL)
+        len--; /* "world_size =2", world_size:=2 */
+    for (size_t i = 0; i < len; i++) {
+        bool slip = (path[i] == '/' || path[i] == ':') && (i < first || !own);
+        bool name = path[i] == '[' && strchr("0123456789-", path[i + 1]) == NULL;
+        if (slip || name)
+            jr_buf_char(out, '.');
+        else if (!named || path[i] != ']')
+            jr_buf_char(out, path[i]);
+        named = name || (named && path[i] != ']');
+    }
+    jr_buf_char(out, '=');
+    return !out->failed;
+}
+
+/* Refuse an option whose path is that of a field or an entry, written in another way (vars/lr=1,
+ * --vars.lr=1, vars[lr]=1, "vars.lr = 1"), or whose value begins with a second '='. Returns whether
+ * it is. */
+static bool refuse_setting_slip(const struct jr_joined_settings *settings,
+                                const struct jr_node *value, struct jr_diags *diags)
+{
+    JR_BUF_CLEANUP struct jr_buf meant = JR_BUF_INIT, quoted = JR_BUF_INIT;
+    const char *path = settings->path, *plus = settings->adds ? "+" : "";
+    size_t len = strlen(path);
+    bool word = value->kind == JR_NODE_SCALAR && value->plain;
+    if (add_dotted_path(&meant, path) && value->span.source != NULL &&
+        (meant.len != len + 1 || memcmp(meant.data, path, len) != 0) &&
+        jr_doc_find(settings->root, path) == NULL &&
+        jr_joined_settings_name(settings, meant.data) == meant.len - 1) {
+        struct jr_diag *diag =
+            jr_diags_error(diags, JR_CODE_WRONG_OVERRIDE,
+                           jr_point_bytes(value->span.source, settings->adds, settings->adds + len),
+                           NULL, "this is not how a path is written");
+        jr_buf_str(&meant, word ? value->text : "...");
+        if (!meant.failed)
+            jr_shell_quote(&quoted, meant.data);
+        if (!quoted.failed)
+            jr_diag_help(diags, diag, "write %s %s%s", settings->name, plus, quoted.data);
+        return true;
+    }
+    if (!word || value->text[0] != '=')
+        return false;
+    const char *text = value->text + strspn(value->text, "= ");
+    struct jr_diag *diag = jr_diags_error(diags, JR_CODE_WRONG_OVERRIDE,
+                                          jr_point_part(value, 0, (size_t)(text - value->text)),
+                                          path, "a setting has one '='");
+    jr_diag_help(diags, diag, "write %s %s%s=%s; a text that begins with '=' is quoted",
+                 settings->name, plus, path, text);
+    return true;
+}
 
 #define NAME "--set"
 
@@ -57,23 +261,9 @@ __attribute__((format(printf, 4, 5))) static struct jr_node *refuse_override(
     return NULL;
 }
 
-/* Whether the step leads to a form of the mapping that is not the one it has:
- * then it is to be another mapping. */
-static bool is_other_form(const struct override *o, const struct jr_shape *shape,
-                          const struct jr_node *mapping, const struct jr_path_step *step)
-{
-    const char *form = jr_shape_form(shape, mapping);
-    char *key = jr_arena_strndup(o->arena, step->key, step->len);
-    if (form == NULL || key == NULL || strcmp(form, key) == 0)
-        return false;
-    const char *const *other = shape->forms;
-    while (*other != NULL && strcmp(*other, key) != 0)
-        other++;
-    return *other != NULL;
-}
-
 /* The node from which a step continues: expanded from its short form, newly created, or unchanged;
- * NULL if the step leads nowhere. */
+ * NULL if the step leads nowhere. Where the step leads to a form of the mapping that is not the one
+ * it has, it is to be another mapping. */
 static struct jr_node *prepare_step(const struct override *o, const struct jr_shape *shape,
                                     struct jr_node *node, const struct jr_path_step *step)
 {
@@ -85,8 +275,14 @@ static struct jr_node *prepare_step(const struct override *o, const struct jr_sh
     else if (node != NULL && jr_shape_is_missing(shape, node))
         node = NULL;
     node = jr_path_enter(o->arena, node, step);
-    if (node != NULL && step->key != NULL && is_other_form(o, shape, node, step))
-        node = jr_node_mapping(o->arena);
+    if (node == NULL || step->key == NULL)
+        return node;
+    const char *form = jr_shape_form(shape, node);
+    const char *key = jr_arena_strndup(o->arena, step->key, step->len);
+    for (const char *const *other = shape->forms;
+         form != NULL && key != NULL && strcmp(form, key) != 0 && *other != NULL; other++)
+        if (strcmp(*other, key) == 0)
+            return jr_node_mapping(o->arena);
     return node;
 }
 
@@ -114,46 +310,6 @@ static struct jr_node *refuse_entry(const struct override *o, const struct jr_no
     return NULL;
 }
 
-/* Say why nothing can be put at the step from `start` to `end`. */
-static struct jr_node *refuse_step(const struct override *o, const struct jr_node *node,
-                                   const char *start, const char *end)
-{
-    const char *before = jr_arena_strndup(o->arena, o->path, (size_t)(start - o->path));
-    if (before == NULL || before[0] == '\0')
-        return refuse_override(o, start, end, "the spec is not a mapping of fields");
-    if (*start == '.')
-        return refuse_entry(o, node, before, start, end);
-    if (node == NULL || node->kind != JR_NODE_SEQUENCE)
-        return refuse_override(o, start, end, "'%s' is not a list", before);
-    return refuse_entry(o, node, before, start, end);
-}
-
-/* Give what was made on the way the position of the step. Without memory for its first pair it has
- * none. */
-static void place_made_node(const struct override *o, struct jr_node *node, const char *start,
-                            const char *end)
-{
-    struct jr_span span = option_span(o, start + (*start == '.'), end);
-    if (node->span.line == 0)
-        node->span = span;
-    if (node->kind == JR_NODE_MAPPING && node->count > 0 &&
-        node->pairs[node->count - 1].key->span.line == 0)
-        node->pairs[node->count - 1].key->span = span;
-}
-
-/* The name in a mapping that a name from the command line may be meant for. */
-static const char *near_declared_name(const struct jr_node *mapping, const char *name)
-{
-    const char *names[MOST_NAMES + 1];
-    size_t count = 0;
-    if (mapping == NULL || mapping->kind != JR_NODE_MAPPING || mapping->count > MOST_NAMES)
-        return NULL;
-    for (size_t i = 0; i < mapping->count; i++)
-        names[count++] = mapping->pairs[i].key->text;
-    names[count] = NULL;
-    return jr_did_you_mean(name, names);
-}
-
 /* How an entry comes to be declared. */
 static void help_with_declaring(const struct override *o, struct jr_diag *diag, const char *in,
                                 const char *name, const char *near)
@@ -173,30 +329,22 @@ static void help_with_declaring(const struct override *o, struct jr_diag *diag, 
 static void refuse_undeclared(const struct override *o, struct jr_span span, const char *in,
                               const struct jr_node *mapping, const char *name)
 {
-    struct jr_buf shown JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf shown JR_BUF_CLEANUP = JR_BUF_INIT, path JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *names[MOST_NAMES + 1] = {NULL};
+    size_t count = mapping == NULL || mapping->kind != JR_NODE_MAPPING ? 0 : mapping->count;
+    for (size_t i = 0; count <= MOST_NAMES && i < count; i++)
+        names[i] = mapping->pairs[i].key->text;
     jr_point_text(&shown, name, strlen(name));
     jr_buf_printf(&path, "%s.%s", in, shown.failed ? "" : shown.data);
     const char *whole = path.failed ? in : path.data;
     struct jr_diag *diag = jr_diags_error(o->diags, JR_CODE_UNDECLARED_ENTRY, span, whole,
                                           "'%s' is not declared in the spec", whole);
-    help_with_declaring(o, diag, in, shown.failed ? "" : shown.data,
-                        near_declared_name(mapping, name));
+    help_with_declaring(o, diag, in, shown.failed ? "" : shown.data, jr_did_you_mean(name, names));
 }
 
 static bool has_entry(const struct jr_node *mapping, const char *key)
 {
     return mapping != NULL && mapping->kind == JR_NODE_MAPPING && jr_doc_pair(mapping, key) != NULL;
-}
-
-/* Refuse the entry that the step from `start` to `end` leads to. */
-static struct jr_node *refuse_step_entry(const struct override *o, const struct jr_node *mapping,
-                                         const char *start, const char *end, const char *key)
-{
-    const char *in = jr_arena_strndup(o->arena, o->path, (size_t)(start - o->path));
-    if (in != NULL)
-        refuse_undeclared(o, option_span(o, start + (*start == '.'), end), in, mapping, key);
-    return NULL;
 }
 
 /* Whether a mapping has all entries of one that is set in its place, or takes new ones. */
@@ -216,17 +364,6 @@ static bool are_entries_declared(const struct override *o, const struct jr_shape
     return good;
 }
 
-/* Refuse what is neither .NAME nor [N]. */
-static struct jr_node *refuse_rest(const struct override *o, const char *start)
-{
-    struct jr_diag *diag =
-        report_override(o, start, start + strlen(start),
-                        jr_arena_printf(o->arena, "a path cannot continue with '%s'", start));
-    jr_diag_help(o->diags, diag,
-                 "an entry of a list is [0], [1] and so on, and a name follows a single '.'");
-    return NULL;
-}
-
 /* Return the replacement for `node` after the value was put where the rest of the path, from `at`,
  * leads; NULL after a finding. Children are handled first, so that a path that does not fit changes
  * nothing. */
@@ -238,17 +375,33 @@ static struct jr_node *put_override(const struct override *o, const struct jr_sh
     if (*at == '\0')
         return are_entries_declared(o, shape, node) ? jr_merge_replace(o->arena, node, o->value)
                                                     : NULL;
-    if (!jr_path_next(&at, o->path, &step))
-        return refuse_rest(o, start);
+    if (!jr_path_next(&at, o->path, &step)) {
+        struct jr_diag *diag =
+            report_override(o, start, start + strlen(start),
+                            jr_arena_printf(o->arena, "a path cannot continue with '%s'", start));
+        jr_diag_help(o->diags, diag,
+                     "an entry of a list is [0], [1] and so on, and a name follows a single '.'");
+        return NULL;
+    }
+    const char *before = jr_arena_strndup(o->arena, o->path, (size_t)(start - o->path));
     struct jr_node *in = prepare_step(o, shape, node, &step);
-    if (in == NULL)
-        return refuse_step(o, node, start, at);
+    if (in == NULL) {
+        if (before == NULL || before[0] == '\0')
+            return refuse_override(o, start, at, "the spec is not a mapping of fields");
+        if (*start != '.' && (node == NULL || node->kind != JR_NODE_SEQUENCE))
+            return refuse_override(o, start, at, "'%s' is not a list", before);
+        return refuse_entry(o, node, before, start, at);
+    }
+    struct jr_span span = option_span(o, start + (*start == '.'), at);
     const char *key = NULL;
     if (step.key != NULL)
         key = jr_arena_strndup(o->arena, step.key, step.len);
     struct jr_shape child = o->shapes->child(shape, key);
-    if (shape->declared && !o->adds && key != NULL && !has_entry(node, key))
-        return refuse_step_entry(o, node, start, at, key);
+    if (shape->declared && !o->adds && key != NULL && !has_entry(node, key)) {
+        if (before != NULL)
+            refuse_undeclared(o, span, before, node, key);
+        return NULL;
+    }
     if (child.early)
         return refuse_override(o, start, at,
                                "'%s' is read before --set; %s.NAME=PATH chooses a named parent",
@@ -258,17 +411,14 @@ static struct jr_node *put_override(const struct override *o, const struct jr_sh
     if (under == NULL)
         return NULL;
     jr_path_attach(o->arena, in, &step, under);
-    place_made_node(o, in, start, at);
+    /* What was made on the way has the position of the step. Without memory for its first pair it
+     * has none. */
+    if (in->span.line == 0)
+        in->span = span;
+    if (in->kind == JR_NODE_MAPPING && in->count > 0 &&
+        in->pairs[in->count - 1].key->span.line == 0)
+        in->pairs[in->count - 1].key->span = span;
     return in;
-}
-
-/* The depth of a tree is bounded, so that walks through it are. */
-static bool is_too_deep(const char *path)
-{
-    size_t steps = 1;
-    for (; *path != '\0'; path++)
-        steps += *path == '.' || *path == '[';
-    return steps > JR_DOC_MAX_DEPTH;
 }
 
 /* Whether the path leads into a mapping whose keys are the user's own, to which entries can be
@@ -290,55 +440,42 @@ static bool leads_into_open(const struct override *o)
     return false;
 }
 
-/* PATH: VALUE, --PATH=VALUE or PATH alone: what may have been meant. */
-static void refuse_unvalued(const struct override *o, const char *end)
-{
-    struct jr_diag *diag = report_override(o, o->path, end, "--set wants PATH=VALUE");
-    const char *path = o->path + strspn(o->path, "-");
-    size_t len = strcspn(path, ": ");
-    const char *value = path + len + strspn(path + len, ": ");
-    if (len > 0)
-        jr_diag_help(o->diags, diag, "write --set %.*s=%s", (int)len, path,
-                     *value == '\0' ? "VALUE" : value);
-}
-
-static void refuse_comment(const struct override *o, const char *end)
-{
-    struct jr_diag *diag =
-        report_override(o, o->path, end, "the value after '=' is a comment of YAML");
-    const char *value = strchr(o->source->text, '#');
-    if (value != NULL && strpbrk(value, "'\"") == NULL)
-        jr_diag_help(o->diags, diag, "quote it: --set '%s=\"%s\"'", o->path, value);
-}
-
-/* ++vars.x of Hydra, which here is +vars.x */
-static void refuse_plus(const struct override *o, const char *end)
-{
-    const char *path = o->path + strspn(o->path, "+");
-    struct jr_diag *diag = report_override(
-        o, o->path, end, "'+' adds an entry of `vars`, `env`, `labels` or `kwargs`");
-    const char *key = jr_arena_strndup(o->arena, path, strcspn(path, ".["));
-    bool own = key != NULL && strpbrk(path, ".[+") == NULL &&
-               o->shapes->child(&o->shapes->root, key).type == NULL;
-    jr_diag_help(o->diags, diag, "write --set %s%s%s=...", own || path != o->path ? "+" : "",
-                 own ? "vars." : "", path);
-}
-
-/* Whether the option is one, wherever its path leads; else that is reported.
- * `comment`: its value begins with '#'. */
+/* Whether the option is one, wherever its path leads; else that is reported, with what may have
+ * been meant. `comment`: its value begins with '#'. */
 static bool is_well_formed(const struct override *o, bool valued, bool comment)
 {
-    const char *end = o->path + strlen(o->path);
-    if (!valued || end == o->path)
-        refuse_unvalued(o, end);
-    else if (comment)
-        refuse_comment(o, end);
-    else if (is_too_deep(o->path))
-        (void)refuse_override(o, o->path, end, "the path is too long");
-    else if (o->adds && !leads_into_open(o))
-        refuse_plus(o, end);
-    else
+    const char *path = o->path, *end = path + strlen(path);
+    size_t steps = 1; /* the depth of a tree is bounded, so that walks through it are */
+    for (const char *at = path; *at != '\0'; at++)
+        steps += *at == '.' || *at == '[';
+    if (!valued || end == path) { /* PATH: VALUE, --PATH=VALUE or PATH alone */
+        struct jr_diag *diag = report_override(o, path, end, "--set wants PATH=VALUE");
+        path += strspn(path, "-");
+        size_t len = strcspn(path, ": ");
+        const char *value = path + len + strspn(path + len, ": ");
+        if (len > 0)
+            jr_diag_help(o->diags, diag, "write --set %.*s=%s", (int)len, path,
+                         *value == '\0' ? "VALUE" : value);
+    } else if (comment) {
+        struct jr_diag *diag =
+            report_override(o, path, end, "the value after '=' is a comment of YAML");
+        const char *value = strchr(o->source->text, '#');
+        if (value != NULL && strpbrk(value, "'\"") == NULL)
+            jr_diag_help(o->diags, diag, "quote it: --set '%s=\"%s\"'", path, value);
+    } else if (steps > JR_DOC_MAX_DEPTH) {
+        (void)refuse_override(o, path, end, "the path is too long");
+    } else if (o->adds && !leads_into_open(o)) { /* ++vars.x of Hydra, which here is +vars.x */
+        struct jr_diag *diag = report_override(
+            o, path, end, "'+' adds an entry of `vars`, `env`, `labels` or `kwargs`");
+        path += strspn(path, "+");
+        const char *key = jr_arena_strndup(o->arena, path, strcspn(path, ".["));
+        bool own = key != NULL && strpbrk(path, ".[+") == NULL &&
+                   o->shapes->child(&o->shapes->root, key).type == NULL;
+        jr_diag_help(o->diags, diag, "write --set %s%s%s=...", own || path != o->path ? "+" : "",
+                     own ? "vars." : "", path);
+    } else {
         return true;
+    }
     return false;
 }
 
@@ -387,7 +524,7 @@ void jr_override(struct jr_doc *doc, const struct jr_shapes *shapes, const char 
     struct jr_node *root = NULL;
     const struct jr_joined_settings joined = {&doc->arena, shapes, doc->root, NAME, o.path, o.adds};
     if (is_well_formed(&o, strchr(option, '=') != NULL, comment) &&
-        !jr_setting_slip_refuse(&joined, o.value, diags) &&
+        !refuse_setting_slip(&joined, o.value, diags) &&
         !jr_joined_settings_refuse(&joined, o.value, diags))
         root = put_override(&o, &shapes->root, doc->root, o.path);
     if (root != NULL)

@@ -12,9 +12,8 @@
 #include "base/io.h"
 #include "base/shell_words.h"
 #include "base/utf8.h"
-#include "doc/compose.h"
+#include "doc/internal.h"
 #include "doc/doc.h"
-#include "doc/node_path.h"
 
 #include "base/banned.h"
 
@@ -71,23 +70,12 @@ static bool is_path_below(const char *path, const char *root)
     return strncmp(path, root, len) == 0 && path[len] == '/';
 }
 
-/* The folder of an absolute path, in the arena. */
-static const char *parent_folder(struct jr_arena *arena, const char *path)
+/* Why a file cannot be read, without its path, which the message has already. */
+static const char *why_unread(const struct jr_error *why, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    size_t len = slash == NULL ? 0 : (size_t)(slash - path);
-    return len == 0 ? "/" : jr_arena_strndup(arena, path, len);
-}
-
-/* Whether the path, with its ".." folded, leads below the root, without looking at any file, so
- * that nothing about other folders is revealed. */
-static bool leads_below_root(const struct jr_reading *reading, const char *root)
-{
-    JR_FREE char *folder = realpath(reading->from->folder, NULL);
-    JR_FREE char *path = NULL;
-    if (folder != NULL)
-        path = jr_io_absolute(folder, reading->path);
-    return path != NULL && is_path_below(path, root);
+    size_t len = strlen(path);
+    bool named = strncmp(why->text, path, len) == 0 && strncmp(why->text + len, ": ", 2) == 0;
+    return why->text + (named ? len + 2 : 0);
 }
 
 static int refuse_outside(struct jr_reading *reading, const char *root, struct jr_error *err)
@@ -96,28 +84,19 @@ static int refuse_outside(struct jr_reading *reading, const char *root, struct j
     return jr_error_set(err, JR_STATUS_INVALID, "it is not below %s", root);
 }
 
-/* Why it cannot be read, without its path, which the message already has. */
-static int read_reading_text(struct jr_reading *reading, const char *path, struct jr_error *err)
-{
-    struct jr_error why = {0};
-    size_t len = strlen(path);
-    if (jr_io_read_file(&reading->text, AT_FDCWD, path, JR_DOC_MAX_BYTES, &why) == 0)
-        return 0;
-    bool named = strncmp(why.text, path, len) == 0 && strncmp(why.text + len, ": ", 2) == 0;
-    errno = why.sys;
-    if (why.sys == ENOMEM)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot be read");
-    return jr_error_set(err, JR_STATUS_INVALID, "%s", named ? why.text + len + 2 : why.text);
-}
-
 static int read_spec_part(const struct jr_reader *reader, struct jr_reading *reading,
                           struct jr_error *err)
 {
     const char *root = reader->context;
     struct jr_arena *arena = reading->arena;
+    struct jr_error why = {0};
     JR_FREE char *path = jr_io_absolute(reading->from->folder, reading->path);
     errno = 0;
-    if (path == NULL || !leads_below_root(reading, root)) {
+    /* Whether the path, with its ".." folded, leads below the root, without looking at any file, so
+     * that nothing about other folders is revealed. */
+    JR_FREE char *folder = path == NULL ? NULL : realpath(reading->from->folder, NULL);
+    JR_FREE char *folded = folder == NULL ? NULL : jr_io_absolute(folder, reading->path);
+    if (folded == NULL || !is_path_below(folded, root)) {
         if (path != NULL && errno != ENOMEM)
             return refuse_outside(reading, root, err);
         errno = ENOMEM;
@@ -133,12 +112,19 @@ static int read_spec_part(const struct jr_reader *reader, struct jr_reading *rea
     }
     if (!is_path_below(real, root))
         return refuse_outside(reading, root, err);
+    const char *slash = strrchr(path, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - path);
     reading->file = (struct jr_file){
         .id = jr_arena_strdup(arena, real),
         .name = jr_reader_name(arena, reading->from->name, reading->path),
-        .folder = parent_folder(arena, path),
+        .folder = len == 0 ? "/" : jr_arena_strndup(arena, path, len),
     };
-    return read_reading_text(reading, real, err);
+    if (jr_io_read_file(&reading->text, AT_FDCWD, real, JR_DOC_MAX_BYTES, &why) == 0)
+        return 0;
+    errno = why.sys;
+    if (why.sys == ENOMEM)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot be read");
+    return jr_error_set(err, JR_STATUS_INVALID, "%s", why_unread(&why, real));
 }
 
 struct jr_reader jr_reader_of_files(const char *root)
@@ -177,20 +163,6 @@ static int refuse_file(struct jr_doc *doc, struct jr_diags *diags, const char *p
         jr_diags_error(diags, JR_CODE_FILE_UNREADABLE, nowhere, NULL, "%s", text);
     if (path != NULL && jr_near_file_only(&only, path))
         jr_diag_help(diags, diag, "did you mean '%s'?", only.data);
-    return -1;
-}
-
-/* A file that is not there, and the one that was probably meant. */
-static int refuse_absent_file(struct jr_doc *doc, struct jr_diags *diags, const char *path)
-{
-    struct jr_span nowhere = {.source = doc->source};
-    struct jr_buf near JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_diag *diag =
-        jr_diags_error(diags, JR_CODE_FILE_UNREADABLE, nowhere, NULL, "there is no such file");
-    if (strstr(path, "://") != NULL)
-        jr_diag_help(diags, diag, "download it first: curl -LO %s", path);
-    else if (jr_near_file_find(&near, path))
-        jr_diag_help(diags, diag, "did you mean '%s'?", near.data);
     return -1;
 }
 
@@ -247,15 +219,6 @@ static char *blank_text_before(struct jr_arena *arena, const char *text, size_t 
     return copy;
 }
 
-static struct jr_node *null_at_end(struct jr_doc *doc)
-{
-    size_t len = doc->source->len;
-    struct jr_node *node = jr_node_scalar(&doc->arena, "", true);
-    if (node != NULL)
-        node->span = jr_point_bytes(doc->source, len, len);
-    return node;
-}
-
 int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text, size_t from,
                       struct jr_diags *diags)
 {
@@ -269,37 +232,40 @@ int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text, si
     source->len = source->text == NULL ? 0 : strlen(text);
     source->option = true;
     char *value = source->text == NULL ? NULL : blank_text_before(&ret->arena, text, from);
-    if (value != NULL && value[strspn(value, " ")] == '\0')
-        ret->root = null_at_end(ret);
-    else if (value != NULL)
+    bool blank = value != NULL && value[strspn(value, " ")] == '\0';
+    if (blank)
+        ret->root = jr_node_scalar(&ret->arena, "", true); /* null, at the end */
+    if (blank && ret->root != NULL)
+        ret->root->span = jr_point_bytes(source, source->len, source->len);
+    else if (value != NULL && !blank)
         jr_compose(ret, value, strlen(value), diags);
     return finish_doc(ret, diags);
 }
 
-static int read_spec(struct jr_buf *ret, const char *path, struct jr_error *err)
-{
-    if (strcmp(path, "-") == 0)
-        return jr_io_read_fd(ret, STDIN_FILENO, JR_DOC_MAX_BYTES, err);
-    return jr_io_read_file(ret, AT_FDCWD, path, JR_DOC_MAX_BYTES, err);
-}
-
 int jr_doc_load_file(struct jr_doc *ret, const char *path, struct jr_diags *diags)
 {
-    const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    bool input = strcmp(path, "-") == 0;
+    const char *name = input ? "stdin" : path;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT, near JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err;
-    if (read_spec(&text, path, &err) == 0)
+    int status = input ? jr_io_read_fd(&text, STDIN_FILENO, JR_DOC_MAX_BYTES, &err)
+                       : jr_io_read_file(&text, AT_FDCWD, path, JR_DOC_MAX_BYTES, &err);
+    if (status == 0)
         return jr_doc_load(ret, name, text.data, text.len, diags);
     *ret = (struct jr_doc)JR_DOC_INIT;
     (void)new_doc_source(ret, name);
     if (err.sys == ENOMEM)
         return report_no_memory(ret, diags);
-    if (err.sys == ENOENT)
-        return refuse_absent_file(ret, diags, path);
-    /* The finding names the file already. */
-    size_t prefix = strlen(path);
-    bool named = strncmp(err.text, path, prefix) == 0 && strncmp(err.text + prefix, ": ", 2) == 0;
-    return refuse_file(ret, diags, path, named ? err.text + prefix + 2 : err.text);
+    if (err.sys != ENOENT)
+        return refuse_file(ret, diags, path, why_unread(&err, path));
+    struct jr_diag *diag =
+        jr_diags_error(diags, JR_CODE_FILE_UNREADABLE, (struct jr_span){.source = ret->source},
+                       NULL, "there is no such file");
+    if (strstr(path, "://") != NULL)
+        jr_diag_help(diags, diag, "download it first: curl -LO %s", path);
+    else if (jr_near_file_find(&near, path))
+        jr_diag_help(diags, diag, "did you mean '%s'?", near.data);
+    return -1;
 }
 
 #define BYTES(text) text, sizeof text - 1
@@ -333,23 +299,6 @@ static const struct other_file other_files[] = {
      "download the file itself, not the page that shows it"},
     {BYTES("<?xml"), "this is XML, not YAML", "begin a spec: jobrun new -o NAME.jobrun.yaml"},
 };
-
-/* UTF-16 without a mark: each other byte is 0. */
-static bool is_wide(const char *text, size_t len)
-{
-    return len >= 4 &&
-           ((text[0] == '\0' && text[1] != '\0' && text[2] == '\0' && text[3] != '\0') ||
-            (text[0] != '\0' && text[1] == '\0' && text[2] != '\0' && text[3] == '\0'));
-}
-
-/* A script of a shell or of Python; a spec may begin with #! too. */
-static bool is_script(const char *text)
-{
-    size_t line = strcspn(text, "\n");
-    return strncmp(text, "#!", 2) == 0 && memmem(text, line, "jobrun", 6) == NULL &&
-           (memmem(text, line, "sh", 2) != NULL || memmem(text, line, "python", 6) != NULL) &&
-           strstr(text, "version:") == NULL;
-}
 
 static void report_file(struct jr_diags *diags, const struct jr_source *source, const char *message,
                         const char *help)
@@ -397,53 +346,48 @@ static bool is_toml(const char *text)
     return false;
 }
 
-/* The mark of a conflict, at the start of a line; NULL: there is none. */
-static const char *find_conflict(const char *text)
-{
-    static const char mark[] = "<<<<<<< ";
-    const char *at = strstr(text, mark);
-    while (at != NULL && at > text && at[-1] != '\n')
-        at = strstr(at + 1, mark);
-    return at;
-}
-
 bool jr_other_file_report(struct jr_diags *diags, const struct jr_source *source)
 {
-    const char *text = source->text;
-    for (size_t i = 0; i < sizeof other_files / sizeof *other_files; i++)
-        if (source->len >= other_files[i].len &&
-            memcmp(text, other_files[i].bytes, other_files[i].len) == 0) {
-            report_file(diags, source, other_files[i].message, other_files[i].help);
-            return true;
-        }
-    if (is_wide(text, source->len)) {
-        report_file(diags, source, other_files[0].message, other_files[0].help);
-        return true;
-    }
-    if (is_script(text)) {
-        struct jr_buf help JR_BUF_CLEANUP = JR_BUF_INIT;
-        jr_buf_str(&help, "start 2 ranks of it: jobrun -n 2 -- ");
-        if (strchr(source->name, '/') == NULL) /* a word without one is looked up in PATH */
-            jr_buf_str(&help, "./");
-        jr_shell_quote(&help, source->name);
-        report_file(diags, source, "this is a script, not YAML", help.failed ? NULL : help.data);
-        return true;
-    }
-    if (is_toml(text)) {
+    static const char mark[] = "<<<<<<< ";
+    const char *text = source->text, *conflict = strstr(text, mark);
+    size_t line = strcspn(text, "\n"), i = 0, count = sizeof other_files / sizeof *other_files;
+    while (i < count && (source->len < other_files[i].len ||
+                         memcmp(text, other_files[i].bytes, other_files[i].len) != 0))
+        i++;
+    /* UTF-16 without a mark: each other byte is 0. */
+    bool wide = source->len >= 4 && (text[0] == '\0') == (text[2] == '\0') &&
+                (text[1] == '\0') == (text[3] == '\0') && (text[0] == '\0') != (text[1] == '\0');
+    /* A script of a shell or of Python; a spec may begin with #! too. */
+    bool script =
+        strncmp(text, "#!", 2) == 0 && memmem(text, line, "jobrun", 6) == NULL &&
+        (memmem(text, line, "sh", 2) != NULL || memmem(text, line, "python", 6) != NULL) &&
+        strstr(text, "version:") == NULL;
+    struct jr_buf start JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_str(&start, "start 2 ranks of it: jobrun -n 2 -- ");
+    if (strchr(source->name, '/') == NULL) /* a word without one is looked up in PATH */
+        jr_buf_str(&start, "./");
+    jr_shell_quote(&start, source->name);
+    if (i < count || wide)
+        report_file(diags, source, other_files[i < count ? i : 0].message,
+                    other_files[i < count ? i : 0].help);
+    else if (script)
+        report_file(diags, source, "this is a script, not YAML", start.failed ? NULL : start.data);
+    else if (is_toml(text))
         report_file(diags, source, "this is TOML or INI, not YAML",
                     "write version: 1 for version = 1, and below `entrypoint:` "
                     "what is in the table [entrypoint]");
-        return true;
+    else {
+        while (conflict != NULL && conflict > text && conflict[-1] != '\n')
+            conflict = strstr(conflict + 1, mark);
+        if (conflict == NULL)
+            return false;
+        size_t at = (size_t)(conflict - text);
+        struct jr_diag *diag = jr_diags_error(
+            diags, JR_CODE_NOT_YAML, jr_point_bytes(source, at, at + strcspn(conflict, "\r\n")),
+            NULL, "a conflict of a merge begins here");
+        jr_diag_help(diags, diag,
+                     "keep one of the two sides, and delete the lines that begin "
+                     "with <<<<<<<, ======= and >>>>>>>");
     }
-    const char *conflict = find_conflict(text);
-    if (conflict == NULL)
-        return false;
-    size_t at = (size_t)(conflict - text);
-    struct jr_diag *diag = jr_diags_error(
-        diags, JR_CODE_NOT_YAML, jr_point_bytes(source, at, at + strcspn(conflict, "\r\n")), NULL,
-        "a conflict of a merge begins here");
-    jr_diag_help(diags, diag,
-                 "keep one of the two sides, and delete the lines that begin "
-                 "with <<<<<<<, ======= and >>>>>>>");
     return true;
 }

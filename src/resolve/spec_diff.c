@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#include "doc/key.h"
-#include "doc/node.h"
+#include "doc/doc.h"
 #include "resolve/internal.h"
 #include "spec/load.h"
 

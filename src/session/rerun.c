@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "doc/doc.h"
-#include "doc/emit.h"
 #include "doc/interpolate.h"
 #include "record/record_folder.h"
 #include "report/compare_runs.h"

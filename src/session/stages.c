@@ -21,8 +21,6 @@
 #include "cluster/survey.h"
 #include "diag/diag.h"
 #include "doc/doc.h"
-#include "doc/emit.h"
-#include "doc/node_path.h"
 #include "eventloop/signals.h"
 #include "judge/artifacts.h"
 #include "resolve/device_profile.h"

@@ -249,9 +249,11 @@ static const struct foreign_name names[] = {
 
 /* Names for which there is no field, and what to do instead. Groups: "*" anywhere in a spec, "-" at
  * its top alone, where common words have a meaning, "{" a list or a mapping there, and a path. */
-static const struct {
+struct foreign_advice {
     const char *group, *names, *instead;
-} otherwise[] = {
+};
+
+static const struct foreign_advice otherwise[] = {
     {"*", "daemon", "no rank outlives its job"},
     {"*", "dotenv env_file envfile", "to read it, write setup: set -a; . ./.env"},
     {"*", "join", "jobrun ends with the job; --detach leaves it running"},

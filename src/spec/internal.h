@@ -22,7 +22,6 @@
 #include "base/strv.h"
 #include "doc/doc.h"
 #include "doc/merge.h"
-#include "doc/node_path.h"
 #include "doc/source_reader.h"
 #include "spec/field.h"
 #include "spec/load.h"

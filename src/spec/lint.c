@@ -6,7 +6,7 @@
 #include "base/regex.h"
 #include "base/shell_words.h"
 #include "diag/diag.h"
-#include "doc/emit.h"
+#include "doc/doc.h"
 #include "spec/internal.h"
 #include "spec/entry_arguments.h"
 #include "spec/manual.h"

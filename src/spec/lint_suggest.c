@@ -13,7 +13,7 @@
 #include "base/names.h"
 #include "base/num.h"
 #include "base/utf8.h"
-#include "doc/emit.h"
+#include "doc/doc.h"
 #include "spec/foreign.h"
 #include "spec/internal.h"
 #include "spec/manual.h"

@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "doc/extends.h"
 #include "doc/interpolate.h"
-#include "doc/node_path.h"
+#include "doc/doc.h"
 #include "spec/foreign.h"
 #include "spec/internal.h"
 

@@ -4,8 +4,7 @@
 
 #include <jobrun/contract.h>
 
-#include "doc/node.h"
-#include "doc/node_path.h"
+#include "doc/doc.h"
 #include "spec/field.h"
 #include "spec/internal.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/did_you_mean.h"
 #include "base/num.h"
-#include "doc/joined_settings.h"
+#include "doc/override.h"
 #include "spec/internal.h"
 #include "spec/sweep_options.h"
 

@@ -1,7 +1,4 @@
-#include "doc/key.h"
-#include "doc/node.h"
-#include "doc/node_path.h"
-#include "doc/node_properties.h"
+#include "doc/doc.h"
 
 #include "tree.h"
 #include "unit.h"
@@ -192,37 +189,6 @@ static void survives_a_lack_of_memory(void)
         jr_arena_release(&arena);
     }
     unload(&got);
-}
-
-/* What a copy of a tree costs, keys included. */
-static void weighs(void)
-{
-    static const struct {
-        const char *text;
-        size_t nodes, bytes, height;
-    } vectors[] = {
-        {"abc\n", 1, 3, 0},
-        {"\"\"\n", 1, 0, 0},
-        {"[]\n", 1, 0, 1},
-        {"[a, bc]\n", 3, 3, 1},
-        {"k: v\n", 3, 2, 1},
-        {"key: value\nn: 10\n", 5, 11, 1},
-        {"[[a], b]\n", 4, 2, 2},
-        {"[b, [a]]\n", 4, 2, 2},
-        {"k: [[a], b]\n", 6, 3, 3},
-        {"a: {b: {c: d}}\n", 7, 4, 3},
-        {"a: []\nb: [[]]\n", 6, 2, 3},
-        {"[[[a]], [b]]\n", 6, 2, 3},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct loaded got = load(vectors[i].text, strlen(vectors[i].text));
-        CU_ASSERT_PTR_NOT_NULL_FATAL(got.doc.root);
-        struct jr_weight weight = jr_node_weigh(got.doc.root);
-        CU_ASSERT_EQUAL(weight.nodes, vectors[i].nodes);
-        CU_ASSERT_EQUAL(weight.bytes, vectors[i].bytes);
-        CU_ASSERT_EQUAL(weight.height, vectors[i].height);
-        unload(&got);
-    }
 }
 
 /* A tag states what a value is; one that it is not is a mistake. */
@@ -444,7 +410,7 @@ static void cuts_long_keys(void)
     unload(&got);
 }
 
-JR_UNIT_MAIN("doc.node", CASE(weighs), CASE(holds_values_to_their_tags), CASE(points_into_values),
+JR_UNIT_MAIN("doc.node", CASE(holds_values_to_their_tags), CASE(points_into_values),
              CASE(points_into_values_in_normal_form), CASE(finds_nothing_where_a_path_ends_early),
              CASE(finds_by_path), CASE(refuses_paths_that_do_not_fit), CASE(sets_by_path),
              CASE(builds_a_tree), CASE(copies_are_apart), CASE(survives_a_lack_of_memory),

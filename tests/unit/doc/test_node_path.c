@@ -1,5 +1,5 @@
 /* Walking through a text: code points, bytes, lines and columns. */
-#include "doc/node_path.h"
+#include "doc/merge.h"
 #include "unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -1,6 +1,6 @@
 /* Which strings need quotes, and how each kind of them is written. */
 #include "base/buf.h"
-#include "doc/emit.h"
+#include "doc/doc.h"
 #include "unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
