@@ -4,7 +4,7 @@
  *
  *   main -> jr_cli_parse -> the verb's function -> exit status
  *
- * A verb is one row of verbs.c, an option one row of options.c; parsing, help and the checks come
+ * A verb is one row of JR_VERBS, an option one row of options.c; parsing, help and the checks come
  * from those rows. This is the header of the verbs, of which those that others need more of have
  * one of their own besides:
  *
@@ -104,12 +104,6 @@ struct jr_cli {
 /* What a verb does. Returns the exit status; messages have been printed. */
 typedef int jr_verb_function(struct jr_cli *cli);
 
-/* The functions of the verbs: what each does is in the table of verbs.c. */
-jr_verb_function jr_cmd_run, jr_cmd_validate, jr_cmd_resolve, jr_cmd_plan, jr_cmd_runs, jr_cmd_show,
-    jr_cmd_report, jr_cmd_top, jr_cmd_logs, jr_cmd_wait, jr_cmd_stop, jr_cmd_prune, jr_cmd_doctor,
-    jr_cmd_schema, jr_cmd_explain, jr_cmd_completion, jr_cmd_new, jr_cmd_render, jr_cmd_submit,
-    jr_cmd_rerun, jr_cmd_diff, jr_cmd_agent, jr_cmd_help, jr_cmd_version;
-
 /* The verbs: a row of each, and what help and the man page say of it besides.
  */
 
@@ -130,14 +124,46 @@ enum jr_verb_flags {
     JR_VERB_RUNS = 8  /* its words are runs: a folder's path is one, too */
 };
 
+/* The verbs: name, words of the synopsis, help, flags; the function of each is jr_cmd_NAME. The
+ * first is the default. */
+#define JR_VERBS(X)                                                                                \
+    X(run, "[SPEC] [-- ARG...]",                                                                   \
+      "resolve, launch, supervise, verify; `-n N -- CMD...` needs no spec", JR_VERB_JOB)           \
+    X(new, "[KIND]", "write a commented starter spec, or translate a command line", JR_VERB_REST)  \
+    X(validate, "PATH...", "check specs; for a folder, every *.jobrun.yaml below it", 0)           \
+    X(resolve, "SPEC", "print the spec with every MISSING field filled", JR_VERB_JOB)              \
+    X(plan, "SPEC", "print what would be started: ranks, mesh, devices, files", JR_VERB_JOB)       \
+    X(explain, "CODE|FIELD", "explain a diagnostic or a field", 0)                                 \
+    X(doctor, "", "show the hardware and scheduler that jobrun sees, and problems", 0)             \
+    X(runs, "", "list the runs, newest first", 0)                                                  \
+    X(show, "[RUN]", "summarise a run (RUN: id, start of an id, or `latest`)", JR_VERB_RUNS)       \
+    X(top, "[RUN]", "show the ranks of a running job until it ends", JR_VERB_RUNS)                 \
+    X(logs, "[RUN]", "print what the ranks of a run wrote", JR_VERB_RUNS)                          \
+    X(report, "[RUN]", "print the report of a finished run, as text or HTML", JR_VERB_RUNS)        \
+    X(wait, "[RUN]", "wait for a run, and exit with its exit status", JR_VERB_RUNS)                \
+    X(stop, "[RUN]", "stop a run, and print its report", JR_VERB_RUNS)                             \
+    X(rerun, "[RUN]", "run the resolved spec of an earlier run again",                             \
+      JR_VERB_REST | JR_VERB_RUNS)                                                                 \
+    X(diff, "A B", "compare two resolved specs or runs: files, REV:FILE, or runs", JR_VERB_RUNS)   \
+    X(prune, "", "remove old runs that have finished", 0)                                          \
+    X(render, "SPEC", "print the script or manifest for an engine", JR_VERB_JOB)                   \
+    X(submit, "SPEC", "pass a job to an engine", JR_VERB_JOB)                                      \
+    X(schema, "", "print the JSON Schema of the spec", 0)                                          \
+    X(completion, "SHELL", "print a completion script: bash, zsh or fish", JR_VERB_REST)           \
+    X(help, "[VERB]", "describe jobrun, or one of its verbs", 0)                                   \
+    X(version, "", "print the version", 0)                                                         \
+    X(agent, "[ssh]", "run one node's ranks; jobrun starts this itself", JR_VERB_RARE)
+
+#define JR_DECLARE_VERB(name, words, help, flags) jr_verb_function jr_cmd_##name;
+JR_VERBS(JR_DECLARE_VERB)
+
 /* A verb: `words` is its synopsis. */
 struct jr_verb {
     const char *name, *words, *help;
-    jr_verb_function *run;
     unsigned flags; /* enum jr_verb_flags */
 };
 
-/* The verbs, NULL-named at the end; the first is the default. */
+/* The same as rows, NULL-named at the end. */
 extern const struct jr_verb jr_verbs[];
 
 /* The verb of that name; NULL: there is none. */

@@ -120,7 +120,7 @@ static int refuse_engine(const struct jr_cli *cli)
     const char *word = bare ? cli->words[1] : engine;
     const char *near = word == NULL ? NULL : jr_session_has_engine(word) ? word : near_engine(word);
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    bool submits = cli->verb->run == jr_cmd_submit;
+    bool submits = strcmp(cli->verb->name, "submit") == 0;
     if (submits && near != NULL && strcmp(near, "slurm") != 0)
         return refuse_to_submit(cli, near);
     jr_buf_printf(&text, "--engine wants slurm%s", submits ? "" : ", kubernetes or mpi");

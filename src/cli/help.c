@@ -147,7 +147,7 @@ static void print_verb(struct jr_buf *out, const struct jr_verb *verb)
     print_paragraphs(out, usage->text);
     print_options(out, verb->name);
     print_legends(out, verb);
-    if (verb->run == jr_cmd_new)
+    if (strcmp(verb->name, "new") == 0)
         print_launchers(out);
     jr_buf_str(out, strchr(usage->example, '\n') != NULL ? "\nexamples:\n" : "\nexample:\n");
     print_lines(out, usage->example);

@@ -19,14 +19,16 @@ static bool fill_descriptor(int fd)
     return open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) >= 0;
 }
 
+#define VERB_FUNCTION(name, words, help, flags) jr_cmd_##name,
+
 static int dispatch_verb(struct jr_cli *cli)
 {
+    static jr_verb_function *const functions[] = {JR_VERBS(VERB_FUNCTION)};
+    jr_verb_function *run = functions[cli->verb - jr_verbs];
     if (cli->version)
-        return cli->words_count > 0 && cli->verb->run != jr_cmd_help ? jr_mistake_version(cli)
-                                                                     : jr_cmd_version(cli);
-    if (cli->help)
-        return jr_cmd_help(cli);
-    return cli->verb->run(cli);
+        return cli->words_count > 0 && run != jr_cmd_help ? jr_mistake_version(cli)
+                                                          : jr_cmd_version(cli);
+    return cli->help ? jr_cmd_help(cli) : run(cli);
 }
 
 int main(int argc, char **argv)

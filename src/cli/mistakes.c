@@ -497,11 +497,11 @@ int jr_mistake_words(const struct jr_cli *cli)
 {
     if (cli->verb->words[0] != '\0' || cli->words_count == 0)
         return 0;
-    if (cli->verb->run == jr_cmd_runs && jr_row_status_is(cli->words[0]))
+    if (strcmp(cli->verb->name, "runs") == 0 && jr_row_status_is(cli->words[0]))
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "runs takes no argument; type: jobrun runs --where status=%s",
                           cli->words[0]);
-    if (cli->verb->run == jr_cmd_runs)
+    if (strcmp(cli->verb->name, "runs") == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "runs takes no argument: what is '%s'? (jobrun show %s)", cli->words[0],
                           cli->words[0]);

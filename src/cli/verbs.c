@@ -6,47 +6,9 @@
 
 #include "base/banned.h"
 
-#define SPEC     "SPEC"
-#define RUN_HELP "resolve, launch, supervise, verify; `-n N -- CMD...` needs no spec"
+#define VERB_ROW(name, words, help, flags) {#name, words, help, flags},
 
-const struct jr_verb jr_verbs[] = {
-    {"run", "[SPEC] [-- ARG...]", RUN_HELP, jr_cmd_run, JR_VERB_JOB},
-    {"new", "[KIND]", "write a commented starter spec, or translate a command line", jr_cmd_new,
-     JR_VERB_REST},
-    {"validate", "PATH...", "check specs; for a folder, every *.jobrun.yaml below it",
-     jr_cmd_validate, 0},
-    {"resolve", SPEC, "print the spec with every MISSING field filled", jr_cmd_resolve,
-     JR_VERB_JOB},
-    {"plan", SPEC, "print what would be started: ranks, mesh, devices, files", jr_cmd_plan,
-     JR_VERB_JOB},
-    {"explain", "CODE|FIELD", "explain a diagnostic or a field", jr_cmd_explain, 0},
-    {"doctor", "", "show the hardware and scheduler that jobrun sees, and problems", jr_cmd_doctor,
-     0},
-    {"runs", "", "list the runs, newest first", jr_cmd_runs, 0},
-    {"show", "[RUN]", "summarise a run (RUN: id, start of an id, or `latest`)", jr_cmd_show,
-     JR_VERB_RUNS},
-    {"top", "[RUN]", "show the ranks of a running job until it ends", jr_cmd_top, JR_VERB_RUNS},
-    {"logs", "[RUN]", "print what the ranks of a run wrote", jr_cmd_logs, JR_VERB_RUNS},
-    {"report", "[RUN]", "print the report of a finished run, as text or HTML", jr_cmd_report,
-     JR_VERB_RUNS},
-    {"wait", "[RUN]", "wait for a run, and exit with its exit status", jr_cmd_wait, JR_VERB_RUNS},
-    {"stop", "[RUN]", "stop a run, and print its report", jr_cmd_stop, JR_VERB_RUNS},
-    {"rerun", "[RUN]", "run the resolved spec of an earlier run again", jr_cmd_rerun,
-     JR_VERB_REST | JR_VERB_RUNS},
-    {"diff", "A B", "compare two resolved specs or runs: files, REV:FILE, or runs", jr_cmd_diff,
-     JR_VERB_RUNS},
-    {"prune", "", "remove old runs that have finished", jr_cmd_prune, 0},
-    {"render", SPEC, "print the script or manifest for an engine", jr_cmd_render, JR_VERB_JOB},
-    {"submit", SPEC, "pass a job to an engine", jr_cmd_submit, JR_VERB_JOB},
-    {"schema", "", "print the JSON Schema of the spec", jr_cmd_schema, 0},
-    {"completion", "SHELL", "print a completion script: bash, zsh or fish", jr_cmd_completion,
-     JR_VERB_REST},
-    {"help", "[VERB]", "describe jobrun, or one of its verbs", jr_cmd_help, 0},
-    {"version", "", "print the version", jr_cmd_version, 0},
-    {"agent", "[ssh]", "run one node's ranks; jobrun starts this itself", jr_cmd_agent,
-     JR_VERB_RARE},
-    {0},
-};
+const struct jr_verb jr_verbs[] = {JR_VERBS(VERB_ROW){0}};
 
 const struct jr_verb *jr_verb_find(const char *name)
 {

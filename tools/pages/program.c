@@ -94,7 +94,7 @@ static void verbs(struct page *page)
     for (const struct jr_verb *verb = jr_verbs; verb->name != NULL; verb++) {
         const struct jr_usage *usage = jr_usage_find(verb->name);
         JR_BUF_CLEANUP struct jr_buf head = JR_BUF_INIT;
-        if (verb->run == NULL || usage == NULL)
+        if (usage == NULL)
             continue;
         jr_buf_printf(&head, "jobrun %s [OPTION...]%s%s", verb->name,
                       verb->words[0] != '\0' ? " " : "", verb->words);
