@@ -1,31 +1,14 @@
 /* What is told of the rank that failed, of those beside it, and of the rest. */
-#include "report/internal.h"
-
 #include <sys/utsname.h>
 
-#include "fake_run.h"
-#include "quoted.h"
-#include "report/summary.h"
-
-static struct jr_page page_of(struct fake *fake, struct jr_buf *out)
-{
-    return (struct jr_page){.out = out,
-                            .report = &fake->report,
-                            .plan = &fake->plan,
-                            .outcome = &fake->outcome,
-                            .run_fd = fake->fd,
-                            .run = "latest"};
-}
+#include "told.h"
 
 /* Judge, tell of the cause, and hold it to `expected`. */
 static void check_cause(struct fake *fake, const char *expected)
 {
-    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
-    struct jr_page page = page_of(fake, &out);
     CU_ASSERT_TRUE_FATAL(fake->report.causes_count > 0);
-    jr_print_cause(&page);
-    JR_ASSERT_TEXT(out.data, expected);
+    CHECK_TOLD(fake, expected, jr_print_cause(&page));
     fake_end(fake);
 }
 
@@ -119,55 +102,43 @@ TEST(places_stand_in_a_column)
         int len, blanks;
     } vectors[] = {{10, 52}, {59, 3}, {60, 2}, {61, 2}, {80, 2}};
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
-        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         char text[128] = "", expected[512];
         memset(text, 'E', (size_t)vectors[v].len);
         FAKE_ENDS(fake, "1");
         fake_judge(&fake);
-        fake.report.ranks[0].error = text;
-        fake.report.ranks[0].error_file = true;
-        fake.report.ranks[0].where = "a.py:8 in f";
-        fake.report.ranks[0].behind = "KeyError: 'lr'";
-        fake.report.ranks[0].log_secret = true;
-        struct jr_page page = page_of(&fake, &out);
-        jr_print_rank(&page, 0);
+        struct jr_rank_judgement *rank = &fake.report.ranks[0];
+        rank->error = text;
+        rank->error_file = rank->log_secret = true;
+        rank->where = "a.py:8 in f";
+        rank->behind = "KeyError: 'lr'";
         (void)snprintf(expected, sizeof expected,
                        "  rank 0   node 0 (gpu07)   local 0   pid 1000   attempt 0\n  %s%*sa.py:8 "
                        "in f\n    from KeyError: 'lr'\n  the last lines of its logs contain the "
                        "value of a secret, and are not shown\n",
                        text, vectors[v].blanks, "");
-        JR_ASSERT_TEXT(out.data, expected);
+        CHECK_TOLD(&fake, expected, jr_print_rank(&page, 0));
     }
 }
 
 /* A rank without a process: its node's helper and setup have said why. */
 TEST(what_failed_before_a_rank_is_quoted)
 {
-    static const struct {
-        const char *file, *name;
-    } vectors[] = {
-        {"attempt_0/helper.log", "helper.log"},
-        {"node_0/attempt_0/helper.log", "helper.log"},
-        {"attempt_0/setup.log", "setup.log"},
-        {"node_0/attempt_0/setup.log", "setup.log"},
-    };
-    for (size_t v = 0; v < COUNT_OF(vectors); v++) {
-        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    static const char *const files[] = {"attempt_0/helper.log", "node_0/attempt_0/helper.log",
+                                        "attempt_0/setup.log", "node_0/attempt_0/setup.log"};
+    for (size_t v = 0; v < COUNT_OF(files); v++) {
         char expected[512];
         FAKE(fake, 1);
         (void)mkdirat(fake.fd, "node_0", 0700);
         (void)mkdirat(fake.fd, "node_0/attempt_0", 0700);
         fake_write(&fake, "attempt_0/setup.log", "");
-        fake_write(&fake, vectors[v].file, "no module\n");
+        fake_write(&fake, files[v], "no module\n");
         fake_judge(&fake);
         fake.ends[0].pid = 0;
-        struct jr_page page = page_of(&fake, &out);
-        jr_print_rank(&page, 0);
         (void)snprintf(expected, sizeof expected,
                        "  rank 0   node 0 (gpu07)   local 0   attempt 0\n"
                        "  last lines of %s:\n    | no module\n",
-                       vectors[v].name);
-        JR_ASSERT_TEXT(out.data, expected);
+                       strrchr(files[v], '/') + 1);
+        CHECK_TOLD(&fake, expected, jr_print_rank(&page, 0));
     }
 }
 
@@ -219,13 +190,11 @@ TEST(long_sets_are_cut)
         fake_exit(&fake, i, 1);
         fake.ends[i].ended_ns = 5 * FAKE_SECOND;
     }
-    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    fake_judge(&fake);
-    struct jr_page page = page_of(&fake, &out);
-    jr_print_cause(&page);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(out.data, "  together:   ranks 1000000002,1000000004,1000000006,1000000008,... (7 "
-                         "ranks) failed with it"));
+    check_cause(&fake,
+                "  rank 1000000000   node 0 (gpu07)   local 0   data 0   pid 1000   attempt 0\n"
+                "  it wrote nothing to stdout and stderr\n"
+                "  together:   ranks 1000000002,1000000004,1000000006,1000000008,... (7 ranks) "
+                "failed with it, too close to tell which was first\n");
 }
 
 /* Up to four of those that lost a peer are told one by one. */
@@ -256,33 +225,27 @@ TEST(those_that_lost_a_peer_are_told_apart)
     }
 }
 
+#define LATER "  after it:   rank 1 failed after the first failure: "
+
 /* Of one that could not start after the first failure, why. */
 TEST(one_that_could_not_start_later_says_why)
 {
-    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     FAKE_ENDS(fake, "3 0");
     fake_judge(&fake);
     fake.ends[1].end = JR_END_START;
     fake.report.ranks[1].state = JR_RANK_AFTER_FIRST_FAILURE;
     fake.report.ranks[1].error = "could not execute './train'";
-    struct jr_page page = page_of(&fake, &out);
-    jr_print_others(&page, "after it:");
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, ": could not execute './train'\n"));
-    jr_buf_clear(&out);
+    CHECK_TOLD(&fake, LATER "could not execute './train'\n", jr_print_others(&page, "after it:"));
     fake.ends[1].end = JR_END_EXITED;
     fake.ends[1].exit_code = 4;
-    jr_print_others(&page, "after it:");
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, ": exited with code 4\n"));
+    CHECK_TOLD(&fake, LATER "exited with code 4\n", jr_print_others(&page, "after it:"));
 }
 
 /* Judge, and hold what is told of the other ranks to `expected`. */
 static void check_others(struct fake *fake, const char *label, const char *expected)
 {
-    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
-    struct jr_page page = page_of(fake, &out);
-    jr_print_others(&page, label);
-    JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
+    CHECK_TOLD(fake, expected, jr_print_others(&page, label));
     fake_end(fake);
 }
 
@@ -301,57 +264,43 @@ TEST(others_by_how_they_ended)
 /* The others are told of without those that had ended by then. */
 TEST(who_had_ended_by_then)
 {
-    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    FAKE(fake, 6);
+    FAKE_ENDS(fake, "3 0 0 0 0 0");
     fake.policy.results.stated = true;
-    fake_exit(&fake, 0, 3);
     fake.ends[0].ended_ns = 10 * FAKE_SECOND;
     fake.ends[4].ended_ns = fake.ends[5].ended_ns = 20 * FAKE_SECOND;
     fake_write_rank(&fake, 1, "result.json", "{}");
     fake_write_rank(&fake, 4, "result.json", "{}");
     fake_judge(&fake);
-    struct jr_page page = page_of(&fake, &out);
-    jr_print_early(&page);
-    JR_ASSERT_TEXT(out.data, "  by then:    ranks 2-3 had ended with 0 without delivering: rank 2: "
-                             "result.json was not written\n"
-                             "              rank 1 had ended with 0\n");
-    jr_buf_clear(&out);
-    jr_print_others(&page, "after it:");
-    JR_ASSERT_TEXT(
-        out.data,
-        "  after it:   rank 5 ended with 0 but did not deliver: result.json was not written\n"
-        "              rank 4 succeeded\n");
+    CHECK_TOLD(&fake,
+               "  by then:    ranks 2-3 had ended with 0 without delivering: rank 2: "
+               "result.json was not written\n"
+               "              rank 1 had ended with 0\n",
+               jr_print_early(&page));
+    CHECK_TOLD(&fake,
+               "  after it:   rank 5 ended with 0 but did not deliver: result.json was not "
+               "written\n"
+               "              rank 4 succeeded\n",
+               jr_print_others(&page, "after it:"));
 }
 
 /* One that left is told with what it lacks, and those that lost it after it. */
 TEST(who_left_is_told_with_what_it_lacks)
 {
-    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    FAKE(fake, 2);
+    FAKE_ENDS(fake, "0 1");
     fake.policy.results.stated = true;
-    fake_exit(&fake, 1, 1);
     fake.ends[1].lost_peer = true;
     fake_write_rank(&fake, 0, "stdout.log", "bye\n");
     fake_judge(&fake);
-    struct jr_page page = page_of(&fake, &out);
-    jr_print_cause(&page);
-    jr_print_early(&page);
-    jr_print_others(&page, "after it:");
-    JR_ASSERT_TEXT(out.data,
-                   "  rank 0   node 0 (gpu07)   local 0   data 0   pid 1000   attempt 0\n"
-                   "  result.json was not written\n"
-                   "  last lines of stdout:\n"
-                   "    | bye\n"
-                   "  after it:   rank 1 failed after the first failure: exited with code 1\n");
-    jr_buf_clear(&out);
-    jr_print_end(&page);
-    JR_ASSERT_TEXT(out.data, "rank 0 ended with 0 but did not deliver");
-    jr_buf_clear(&out);
-    jr_print_next_step(&page, 0);
-    JR_ASSERT_TEXT(
-        out.data,
-        "  try:        rank 0 left while the others went on, which breaks their connections: have "
-        "all ranks make the same number of steps, or wait for each other before they end\n");
+    CHECK_TOLD(&fake,
+               WHO(0) "  result.json was not written\n  last lines of stdout:\n    | bye\n" LATER
+                      "exited with code 1\n",
+               jr_print_cause(&page), jr_print_early(&page), jr_print_others(&page, "after it:"));
+    CHECK_TOLD(&fake, "rank 0 ended with 0 but did not deliver", jr_print_end(&page));
+    CHECK_TOLD(&fake,
+               "  try:        rank 0 left while the others went on, which breaks their "
+               "connections: have all ranks make the same number of steps, or wait for each other "
+               "before they end\n",
+               jr_print_next_step(&page, 0));
 }
 
 TEST(several_that_failed_later_are_told_by_the_first)

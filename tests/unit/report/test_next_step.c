@@ -1,29 +1,18 @@
 /* What to try about an end, by what the rank wrote, by its exception, and by how it ended. */
-#include "report/internal.h"
-
 #include <signal.h>
 #include <stdint.h>
 #include <sys/resource.h>
 
-#include "fake_run.h"
-#include "quoted.h"
-#include "report/summary.h"
+#include "told.h"
 
 /* What is told of rank 0 of a run that was judged; "": nothing. */
 static void check_step(struct fake *fake, const char *expected)
 {
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf whole JR_BUF_CLEANUP = JR_BUF_INIT;
-    const struct jr_page page = {.out = &out,
-                                 .report = &fake->report,
-                                 .plan = &fake->plan,
-                                 .outcome = &fake->outcome,
-                                 .run_fd = fake->fd};
+    char whole[512] = "";
     fake_judge(fake);
-    jr_print_next_step(&page, 0);
     if (*expected != '\0')
-        jr_buf_printf(&whole, "  try:        %s\n", expected);
-    JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, whole.data == NULL ? "" : whole.data);
+        (void)snprintf(whole, sizeof whole, "  try:        %s\n", expected);
+    CHECK_TOLD(fake, whole, jr_print_next_step(&page, 0));
     fake_end(fake);
 }
 
@@ -219,12 +208,9 @@ TEST(names_who_left_early)
         FAKE_ENDS(fake, "1 0 0");
         fake.ends[0].lost_peer = (i & 1) != 0;
         fake.ends[0].ended_ns = 20 * FAKE_SECOND;
-        if ((i & 2) != 0) { /* else it ends later */
-            fake.ends[1].ended_ns = 30 * FAKE_SECOND;
+        fake.ends[1].ended_ns = 30 * FAKE_SECOND;
+        if ((i & 2) != 0) /* else it has left */
             fake.ends[2].ended_ns = 30 * FAKE_SECOND;
-        } else {
-            fake.ends[1].ended_ns = 30 * FAKE_SECOND;
-        }
         check_step(
             &fake,
             i == 1
@@ -238,21 +224,16 @@ TEST(names_who_left_early)
 TEST(says_how_results_are_written)
 {
     for (int i = 0; i < 3; i++) {
-        struct fake fake RELEASE(fake_end) = {0};
-        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-        const struct jr_page page = {
-            .out = &out, .report = &fake.report, .plan = &fake.plan, .outcome = &fake.outcome};
-        fake_start(&fake, 2);
+        FAKE(fake, 2);
         fake_judge(&fake);
-        fake.report.ranks[0].state = JR_RANK_SUCCEEDED;
         fake.report.ranks[1].state = i == 0 ? JR_RANK_SUCCEEDED : JR_RANK_INCOMPLETE;
         fake.report.ranks[0].unwritten = true; /* which matters to nobody */
         fake.report.ranks[1].unwritten = i == 2;
-        jr_print_result_step(&page);
-        JR_ASSERT_TEXT(out.data == NULL ? "" : out.data,
-                       i < 2 ? ""
-                             : "  try:        each rank writes JSON to the file that "
-                               "JOBRUN_RESULT_FILE names; `results: {from: stdout}` and `results: "
-                               "{pattern: REGEX}` read it from the output\n");
+        CHECK_TOLD(&fake,
+                   i < 2 ? ""
+                         : "  try:        each rank writes JSON to the file that "
+                           "JOBRUN_RESULT_FILE names; `results: {from: stdout}` and `results: "
+                           "{pattern: REGEX}` read it from the output\n",
+                   jr_print_result_step(&page));
     }
 }

@@ -1,9 +1,7 @@
-#include "fake_run.h"
-#include "quoted.h"
+#include "told.h"
 
 #include "judge/hang_report.h"
 #include "judge/restart.h"
-#include "report/summary.h"
 #include "store/progress.h"
 
 static void expect(struct fake *fake, bool color, const char *expected)
@@ -247,12 +245,7 @@ TEST(large_worlds_stay_short)
 static void check_account(struct fake *fake, const char *part, bool told)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    const struct jr_page page = {.out = &out,
-                                 .report = &fake->report,
-                                 .plan = &fake->plan,
-                                 .outcome = &fake->outcome,
-                                 .run_fd = fake->fd,
-                                 .run = "latest"};
+    const struct jr_page page = page_of(fake, &out);
     jr_print_account(&page);
     CU_ASSERT_FALSE_FATAL(out.failed);
     if ((strstr(out.data, part) != NULL) != told)
@@ -450,15 +443,7 @@ TEST(names_the_command)
     fake_judge(&fake);
     jr_judgement_print(&out, &fake.report, &fake.plan, &fake.outcome, fake.fd, false);
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "(jobrun show 0007 --log-dir '/x/sweep/cells')\n"));
-    jr_buf_clear(&out);
-    const struct jr_page page = {.out = &out,
-                                 .report = &fake.report,
-                                 .plan = &fake.plan,
-                                 .outcome = &fake.outcome,
-                                 .run_fd = fake.fd,
-                                 .attempt = &attempt,
-                                 .run = "r"};
     fake.plan.run_dir = fake.plan.own_dir = "runs/r";
-    jr_print_place(&page);
-    JR_ASSERT_TEXT(out.data, "        runs/r   (jobrun show r --attempt 3)\n");
+    CHECK_TOLD(&fake, "        runs/r   (jobrun show r --attempt 3)\n", page.run = "r",
+               page.attempt = &attempt, jr_print_place(&page));
 }
