@@ -374,7 +374,7 @@ TEST(an_exit_status_that_is_none_is_a_failure)
         const char *value;
         int code;
     } vectors[] = {
-        {"0", 0},  {"143", 143}, {"255", 255}, {"256", 7},        {"-1", 7},
+        {"0", 0},    {"143", 143}, {"255", 255}, {"256", 7},        {"-1", 7},
         {"null", 7}, {"'0'", 7},   {"0.0", 7},   {"4294967296", 7},
     };
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {

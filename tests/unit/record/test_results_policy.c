@@ -83,7 +83,7 @@ TEST(attempts)
 TEST(attempts_may_be_anything)
 {
 #define NONE                                                                                       \
-    "{'attempt': 0, 'status': 'succeeded', 'exit_code': 0, 'started': 0.0, 'seconds': 0.0, "          \
+    "{'attempt': 0, 'status': 'succeeded', 'exit_code': 0, 'started': 0.0, 'seconds': 0.0, "       \
     "'cause': '', 'wait': 0.0, 'step': null, 'requeued': null}"
     static const char *const no_list[] = {"null", "{}", "7", "'x'", "[]"};
     for (size_t i = 0; i < COUNT_OF(no_list); i++)
@@ -147,8 +147,7 @@ TEST(machines_that_are_left_out)
         fake.report.left_out_count = count;
         check_both(&fake, "left_out", texts[count]);
     }
-    check_read("left_out", "[{}, 7]",
-               "[{'host': '', 'reason': ''}, {'host': '', 'reason': ''}]");
+    check_read("left_out", "[{}, 7]", "[{'host': '', 'reason': ''}, {'host': '', 'reason': ''}]");
 }
 
 /* Each limit in seconds, where the run came to it. */

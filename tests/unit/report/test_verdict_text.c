@@ -19,7 +19,7 @@ static void check(const char *const *results, uint32_t world, const char *expect
 #define CHECK(expected, ...)                                                                       \
     do {                                                                                           \
         static const char *const results[] = {__VA_ARGS__};                                        \
-        check(results, COUNT_OF(results), expected);                              \
+        check(results, COUNT_OF(results), expected);                                               \
     } while (0)
 
 TEST(nothing_to_show)
