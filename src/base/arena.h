@@ -23,7 +23,8 @@ struct jr_arena {
     bool failed;
 };
 
-#define JR_ARENA_INIT ((struct jr_arena){0})
+#define JR_ARENA_INIT    ((struct jr_arena){0})
+#define JR_ARENA_CLEANUP __attribute__((cleanup(jr_arena_release)))
 
 /* Free everything and leave an empty, usable arena. NULL is allowed. */
 void jr_arena_release(struct jr_arena *arena);

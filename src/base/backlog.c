@@ -9,6 +9,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
 #include "base/banned.h"
 
 /* What an event of the epoll is about. */
@@ -145,10 +147,8 @@ void jr_backlog_close(struct jr_backlog *backlog)
             (void)close(backlog->kept[i]);
             backlog->kept_count--;
         }
-    if (backlog->epoll_fd >= 0)
-        (void)close(backlog->epoll_fd);
-    if (backlog->timer_fd >= 0)
-        (void)close(backlog->timer_fd);
+    jr_close_fd(&backlog->epoll_fd);
+    jr_close_fd(&backlog->timer_fd);
     free(backlog->sockets);
     *backlog = JR_BACKLOG_NONE;
 }

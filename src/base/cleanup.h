@@ -2,6 +2,7 @@
 #ifndef JR_CLEANUP_H
 #define JR_CLEANUP_H
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,10 +20,26 @@ static inline void jr_cleanup_close(const int *fd)
         (void)close(*fd);
 }
 
+/* Close a descriptor that is kept somewhere; -1, which it is afterwards, is none. */
+static inline void jr_close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+/* What JR_CLOSEDIR calls; NULL is no folder. */
+static inline void jr_cleanup_dir(DIR *const *dir)
+{
+    if (*dir != NULL)
+        (void)closedir(*dir);
+}
+
 /* Variables that are freed, or closed, where their scope ends. A lock does its work by being open,
  * so a descriptor need not be read (clang warns of it). */
-#define JR_FREE  __attribute__((cleanup(jr_cleanup_free)))
-#define JR_CLOSE __attribute__((unused, cleanup(jr_cleanup_close)))
+#define JR_FREE     __attribute__((cleanup(jr_cleanup_free)))
+#define JR_CLOSE    __attribute__((unused, cleanup(jr_cleanup_close)))
+#define JR_CLOSEDIR __attribute__((cleanup(jr_cleanup_dir)))
 
 /* Hand the descriptor over: the variable no longer owns it. */
 static inline int jr_steal_fd(int *fd)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/cleanup.h"
 #include "base/strv.h"
 
 #include "base/banned.h"
@@ -34,13 +35,11 @@ bool jr_near_file_is_yaml(const char *name)
 /* Add the names of the YAML files of a folder. */
 static void list_yaml_names(struct jr_strv *names, struct jr_arena *arena, const char *folder)
 {
-    DIR *dir = opendir(folder);
+    JR_CLOSEDIR DIR *dir = opendir(folder);
     struct dirent *entry = NULL;
     while (dir != NULL && names->count < MOST_FILES && (entry = readdir(dir)) != NULL)
         if (jr_near_file_is_yaml(entry->d_name))
             jr_strv_push(names, arena, jr_arena_strdup(arena, entry->d_name));
-    if (dir != NULL)
-        (void)closedir(dir);
 }
 
 /* The name whose stem is nearest; NULL: none. */
@@ -77,7 +76,7 @@ bool jr_near_file_find(struct jr_buf *ret, const char *path)
         if (!ret->failed && access(ret->data, F_OK) == 0)
             return true;
     }
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv names = {0};
     jr_buf_clear(ret);
     jr_buf_add(ret, path, (size_t)(name - path));
@@ -85,13 +84,12 @@ bool jr_near_file_find(struct jr_buf *ret, const char *path)
     const char *near = nearest_name(&names, &arena, name);
     if (near != NULL)
         jr_buf_str(ret, near);
-    jr_arena_release(&arena);
     return near != NULL && !ret->failed;
 }
 
 bool jr_near_file_only(struct jr_buf *ret, const char *folder)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv names = {0};
     const char *only = NULL;
     size_t count = 0;
@@ -108,7 +106,6 @@ bool jr_near_file_only(struct jr_buf *ret, const char *folder)
         jr_buf_str(ret, only);
     else if (count == 1)
         jr_buf_printf(ret, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", only);
-    jr_arena_release(&arena);
     return count == 1 && !ret->failed;
 }
 
@@ -196,12 +193,10 @@ static const char *nearest_in_folder(struct jr_arena *arena, const char *folder,
 {
     struct jr_strv names = {0};
     struct dirent *entry;
-    DIR *dir = strlen(wanted) < LEAST_STEM ? NULL : opendir(folder);
+    JR_CLOSEDIR DIR *dir = strlen(wanted) < LEAST_STEM ? NULL : opendir(folder);
     while (dir != NULL && names.count < MOST_PROGRAMS && (entry = readdir(dir)) != NULL)
         if (entry->d_type != DT_DIR && strcmp(entry->d_name, wanted) != 0)
             jr_strv_push(&names, arena, jr_arena_strdup(arena, entry->d_name));
-    if (dir != NULL)
-        (void)closedir(dir);
     return names.count == 0 || arena->failed
                ? NULL
                : jr_did_you_mean(wanted, (const char *const *)names.items);
@@ -216,7 +211,7 @@ static const char *folder_below(struct jr_arena *arena, const char *base, const 
 
 bool jr_near_file_any(struct jr_buf *ret, const char *base, const char *path)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const char *slash = strrchr(path, '/');
     size_t upto = slash == NULL ? 0 : (size_t)(slash + 1 - path);
     const char *folder = folder_below(&arena, base, path, upto);
@@ -224,13 +219,12 @@ bool jr_near_file_any(struct jr_buf *ret, const char *base, const char *path)
     jr_buf_clear(ret);
     if (near != NULL)
         jr_buf_printf(ret, "%.*s%s", (int)upto, path, near);
-    jr_arena_release(&arena);
     return near != NULL && !ret->failed;
 }
 
 bool jr_near_program(struct jr_buf *ret, const char *base, const char *search, const char *name)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     unsigned best = UINT_MAX;
     const char *nearest = NULL;
     for (size_t len; search != NULL && *search != '\0'; search += len + (search[len] == ':')) {
@@ -245,6 +239,5 @@ bool jr_near_program(struct jr_buf *ret, const char *base, const char *search, c
     jr_buf_clear(ret);
     if (nearest != NULL)
         jr_buf_str(ret, nearest);
-    jr_arena_release(&arena);
     return nearest != NULL && !ret->failed;
 }

@@ -118,7 +118,5 @@ int jr_draft_file_publish(const struct jr_draft_file *draft, struct jr_error *er
 
 void jr_draft_file_close(struct jr_draft_file *draft)
 {
-    if (draft->fd >= 0)
-        (void)close(draft->fd);
-    draft->fd = -1;
+    jr_close_fd(&draft->fd);
 }

@@ -132,14 +132,12 @@ static int open_temporary(int dir_fd, const char *name, mode_t mode, struct jr_b
 void jr_io_names(struct jr_strv *ret, struct jr_arena *arena, int dir_fd, const char *name)
 {
     int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    JR_CLOSEDIR DIR *entries = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
     while (entries != NULL && (entry = readdir(entries)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             jr_strv_push(ret, arena, jr_arena_strdup(arena, entry->d_name));
-    if (entries != NULL)
-        (void)closedir(entries);
-    else if (fd >= 0)
+    if (entries == NULL && fd >= 0)
         (void)close(fd);
 }
 

@@ -178,12 +178,11 @@ void jr_json_quote(struct jr_buf *out, const char *text)
         jr_buf_char(out, '"');
         return;
     }
-    json_t *json = jr_json_str(text);
+    json_auto_t *json = jr_json_str(text);
     if (json != NULL)
         jr_json_print(out, json, 0);
     else
         out->failed = true;
-    json_decref(json);
 }
 
 /* A rank has two dozen keys, so each is put together at once. */

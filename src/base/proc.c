@@ -174,7 +174,7 @@ static pid_t search_own_number(pid_t pid)
 {
     int own = 0, depth = 0;
     pid_t self = innermost_number(AT_FDCWD, "self", &own);
-    DIR *proc = self != getpid() ? NULL : opendir("/proc");
+    JR_CLOSEDIR DIR *proc = self != getpid() ? NULL : opendir("/proc");
     const struct dirent *entry;
     uint32_t number, found = 0;
     while (proc != NULL && found == 0 && (entry = readdir(proc)) != NULL) {
@@ -187,8 +187,6 @@ static pid_t search_own_number(pid_t pid)
         if (stat(path, &st) == 0 && st.st_ino == jr_proc_namespace())
             found = number;
     }
-    if (proc != NULL)
-        (void)closedir(proc);
     return (pid_t)found;
 }
 
@@ -226,7 +224,7 @@ static int compare_parents(const void *a, const void *b)
 struct jr_proc *jr_proc_all(size_t *ret_count)
 {
     size_t count = 0, cap = 256;
-    DIR *proc = opendir("/proc");
+    JR_CLOSEDIR DIR *proc = opendir("/proc");
     struct jr_proc *all = proc == NULL ? NULL : calloc(cap, sizeof *all);
     const struct dirent *entry;
     uint32_t pid;
@@ -241,8 +239,6 @@ struct jr_proc *jr_proc_all(size_t *ret_count)
             free(all);
         all = grown;
     }
-    if (proc != NULL)
-        (void)closedir(proc);
     if (all != NULL)
         qsort(all, count, sizeof *all, compare_parents);
     *ret_count = count;

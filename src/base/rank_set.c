@@ -202,7 +202,7 @@ void jr_set_print(struct jr_buf *out, const uint32_t *ranks, size_t count)
 
 bool jr_set_cpus(cpu_set_t *ret, size_t size, const char *text)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_set set = {0};
     const char *bad;
     uint32_t last = 0;
@@ -212,6 +212,5 @@ bool jr_set_cpus(cpu_set_t *ret, size_t size, const char *text)
     for (uint32_t cpu = 0; good && cpu <= last; cpu++)
         if (jr_set_has(&set, cpu))
             CPU_SET_S(cpu, size, ret);
-    jr_arena_release(&arena);
     return good;
 }

@@ -21,13 +21,12 @@
 
 static void stacks_json(struct jr_buf *out, const char *id, json_t *stacks)
 {
-    json_t *top = json_object();
+    json_auto_t *top = json_object();
     jr_json_set_int(top, "format_version", 1);
     jr_json_set_str(top, "run_id", id);
     json_object_set(top, "ranks", stacks);
     jr_json_print(out, top, 2);
     jr_buf_char(out, '\n');
-    json_decref(top);
 }
 
 static int show_stacks(struct jr_cli *cli, const char *id, bool json)
@@ -285,7 +284,7 @@ static void fetch_logs(struct jr_cli *cli, const char *id, const struct jr_set *
 int jr_cmd_logs(struct jr_cli *cli)
 {
     char id[256];
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_set ranks;
     int status = jr_cli_find_run(cli, id);
     if (status != 0)
@@ -297,7 +296,6 @@ int jr_cmd_logs(struct jr_cli *cli)
             fetch_logs(cli, id, &ranks);
         status = print_logs(cli, id, &ranks);
     }
-    jr_arena_release(&arena);
     return status;
 }
 

@@ -153,7 +153,7 @@ static int signal_run(const struct jr_cli *cli, const char *id, const struct jr_
 /* Every part of it that runs here. */
 static int signal_parts(const struct jr_cli *cli, const char *id)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv ids = jr_multinode_ids(&arena, jr_cli_log_dir(cli), id);
     int status = 0;
     for (size_t i = 0; i < ids.count; i++) {
@@ -166,7 +166,6 @@ static int signal_parts(const struct jr_cli *cli, const char *id)
         }
         status = failed != 0 ? failed : status;
     }
-    jr_arena_release(&arena);
     return status;
 }
 

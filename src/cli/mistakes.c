@@ -800,7 +800,7 @@ int jr_mistake_flag_value(const struct jr_cli *cli, const struct jr_option *opti
 /* The words of a command that were typed in quotes, as they are typed. */
 static bool unquote_command(struct jr_buf *out, const char *word)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_shell_words words;
     bool plain =
         jr_shell_split(&words, &arena, word, NULL) == 0 && words.count > 1 && words.tail == NULL;
@@ -812,7 +812,6 @@ static bool unquote_command(struct jr_buf *out, const char *word)
         jr_buf_str(out, "sh -c ");
         jr_shell_quote(out, word);
     }
-    jr_arena_release(&arena);
     return !out->failed;
 }
 

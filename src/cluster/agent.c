@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/io.h"
@@ -27,18 +28,11 @@
 
 #define OUTBOX_MOST (256U << 10) /* bytes that wait for srun; readers pause */
 
-static void close_agent_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
-
 static void end_source(struct jr_agent_source *source)
 {
     if (source->watch.fd >= 0 && !source->paused)
         jr_loop_remove(&source->agent->loop, &source->watch);
-    close_agent_fd(&source->watch.fd);
+    jr_close_fd(&source->watch.fd);
 }
 
 static void pause_source(struct jr_agent *agent, int end, bool full)
@@ -74,7 +68,7 @@ static void agent_end_showing(struct jr_agent *agent)
  * still sent, because the controller may read it. */
 static void agent_leave(struct jr_agent *agent)
 {
-    close_agent_fd(&agent->commands_fd);
+    jr_close_fd(&agent->commands_fd);
     agent->leaving = true;
     agent_end_showing(agent);
     if (agent->serves)
@@ -252,7 +246,7 @@ static void end_run(struct jr_agent *agent)
     while (waitpid(agent->pid, &status, 0) < 0 && errno == EINTR)
         continue;
     agent->pid = 0;
-    close_agent_fd(&agent->commands_fd);
+    jr_close_fd(&agent->commands_fd);
     agent->behind = !agent->leaving && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_BEHIND;
     if (!agent->behind) {
         agent_drain(agent);
@@ -375,9 +369,9 @@ static int start_run(struct jr_agent *agent, const struct jr_message *go, struct
     if (pid < 0)
         (void)jr_error_sys(err, JR_STATUS_LAUNCH, "could not fork the run");
     for (int i = 0; i < PIPES; i++) {
-        close_agent_fd(&pipes[i][i == COMMANDS ? 0 : 1]);
+        jr_close_fd(&pipes[i][i == COMMANDS ? 0 : 1]);
         if (pid < 0)
-            close_agent_fd(&pipes[i][i == COMMANDS ? 1 : 0]);
+            jr_close_fd(&pipes[i][i == COMMANDS ? 1 : 0]);
     }
     if (pid < 0)
         return -1;
@@ -556,10 +550,10 @@ static void close_cells(struct jr_agent *agent)
     jr_loop_close(&agent->sources[JR_AGENT_END_OUT].watch);
     jr_loop_close(&agent->sources[JR_AGENT_END_ERR].watch);
     jr_loop_close(&agent->sources[JR_AGENT_END_LEFT].watch);
-    close_agent_fd(&ends->notes_fd);
-    close_agent_fd(&ends->out_fd);
-    close_agent_fd(&ends->err_fd);
-    close_agent_fd(&ends->left_fd);
+    jr_close_fd(&ends->notes_fd);
+    jr_close_fd(&ends->out_fd);
+    jr_close_fd(&ends->err_fd);
+    jr_close_fd(&ends->left_fd);
 }
 
 static bool has_agent_cells(const struct jr_agent *agent)
@@ -958,8 +952,8 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, const struct jr_sender *s
     jr_buf_release(&agent.outbox);
     jr_buf_release(&agent.answer.resources);
     jr_buf_release(&agent.exchange);
-    close_agent_fd(&agent.signals.fd);
-    close_agent_fd(&agent.loop.epoll_fd);
+    jr_close_fd(&agent.signals.fd);
+    jr_close_fd(&agent.loop.epoll_fd);
     free(agent.bytes);
     return result;
 }

@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/num.h"
@@ -497,9 +498,7 @@ void jr_controller_code_close(struct jr_controller *controller)
         jr_link_feed(&controller->links[i], NULL);
     free(controller->code_sent);
     controller->code_sent = NULL;
-    if (controller->code.fd >= 0)
-        (void)close(controller->code.fd);
-    controller->code.fd = -1;
+    jr_close_fd(&controller->code.fd);
 }
 
 /* From open to close. */
@@ -680,8 +679,7 @@ void jr_controller_close(struct jr_controller *controller)
     }
     if (controller->console_open)
         jr_console_writer_close(&controller->console);
-    if (controller->loop.epoll_fd >= 0)
-        (void)close(controller->loop.epoll_fd);
+    jr_close_fd(&controller->loop.epoll_fd);
     free(controller->links);
     free(controller->nodes);
     free(controller->bytes);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "base/names.h"
 #include "base/pidfd.h"
@@ -106,9 +107,7 @@ void jr_link_close_input(struct jr_link *link)
 {
     link->closed = true;
     watch_link_input(link, false);
-    if (link->in.fd >= 0)
-        (void)close(link->in.fd);
-    link->in.fd = -1;
+    jr_close_fd(&link->in.fd);
 }
 
 /* Read what there is; at the end close. */

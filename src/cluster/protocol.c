@@ -65,7 +65,7 @@ static void put_key(json_t *object, const struct key *key, const struct jr_messa
 void jr_message_put(struct jr_buf *out, const struct jr_message *message)
 {
     const struct message_row *row = &message_rows[message->type];
-    json_t *object = json_object();
+    json_auto_t *object = json_object();
     if (message->type < JR_MESSAGE_FROM_COUNT)
         jr_json_set_int(object, "n", message->node);
     jr_json_set_str(object, "t", row->word);
@@ -76,7 +76,6 @@ void jr_message_put(struct jr_buf *out, const struct jr_message *message)
     if (object != NULL)
         jr_json_print(out, object, 0);
     jr_buf_char(out, '\n');
-    json_decref(object);
 }
 
 static void get_key(struct jr_message *ret, const struct key *key, const json_t *object)
@@ -171,7 +170,7 @@ bool jr_channel_take(struct jr_buf *to, const json_t *object)
 void jr_outcome_message_add(struct jr_buf *out, const struct jr_outcome *outcome)
 {
     size_t most = sizeof outcome->left_pids / sizeof *outcome->left_pids;
-    json_t *run = jr_outcome_pack(outcome);
+    json_auto_t *run = jr_outcome_pack(outcome);
     json_t *ranks = json_array(), *pids = json_array();
     for (uint32_t i = 0; i < outcome->count; i++)
         jr_json_append(ranks, jr_outcome_pack_rank(&outcome->ranks[i]));
@@ -182,22 +181,20 @@ void jr_outcome_message_add(struct jr_buf *out, const struct jr_outcome *outcome
         jr_json_set_str(run, "start_text", outcome->start_text);
     jr_json_set(run, "ranks", ranks);
     jr_json_print(out, run, 0);
-    json_decref(run);
 }
 
 void jr_outcome_message_refuse(struct jr_buf *out, const struct jr_error *why)
 {
-    json_t *run = json_object();
+    json_auto_t *run = json_object();
     jr_json_set_str(run, "error", why->text);
     jr_json_print(out, run, 0);
-    json_decref(run);
 }
 
 int jr_outcome_message_read(struct jr_outcome *ret, uint32_t count, const char *text, size_t len,
                             struct jr_error *err)
 {
     size_t most = sizeof ret->left_pids / sizeof *ret->left_pids;
-    json_t *run = jr_json_parse(text, len, NULL);
+    json_auto_t *run = jr_json_parse(text, len, NULL);
     const json_t *ranks = json_object_get(run, "ranks"), *pids = json_object_get(run, "left_pids");
     const char *refusal = jr_json_get_str(run, "error"),
                *start = jr_json_get_str(run, "start_text");
@@ -213,6 +210,5 @@ int jr_outcome_message_read(struct jr_outcome *ret, uint32_t count, const char *
         result = jr_error_set(err, JR_STATUS_LAUNCH, "%s", refusal);
     else if (!whole || jr_outcome_unpack(ret, run) != 0)
         result = jr_error_set(err, JR_STATUS_LAUNCH, "it did not report what became of its ranks");
-    json_decref(run);
     return result;
 }

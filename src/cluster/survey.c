@@ -168,9 +168,7 @@ static bool await_socket(int fd, short events, uint64_t until_ns, const char *to
 {
     struct pollfd wanted[2] = {{.fd = fd, .events = events}, {.fd = listener, .events = POLLIN}};
     while (wanted[0].revents == 0) {
-        uint64_t now = jr_clock_ns();
-        int ms = now >= until_ns ? 0 : (int)((until_ns - now) / 1000000 + 1);
-        int found = poll(wanted, 2, ms);
+        int found = poll(wanted, 2, jr_clock_poll_ms(until_ns));
         if (found == 0)
             errno = ETIMEDOUT;
         if (found == 0 || (found < 0 && errno != EINTR))

@@ -148,7 +148,7 @@ static bool line_names_host(const char *line, const char *host)
 static bool line_names_task(const char *line, uint32_t node)
 {
     const char *at = strstr(line, ": task ");
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_set tasks;
     const char *bad;
     if (at == NULL)
@@ -158,10 +158,8 @@ static bool line_names_task(const char *line, uint32_t node)
     at += strcspn(at, digits);
     size_t len = strspn(at, "0123456789-,");
     const char *text = jr_arena_strndup(&arena, at, len);
-    bool found = len > 0 && text != NULL && jr_set_parse(&tasks, &arena, text, &bad) &&
-                 !tasks.all && jr_set_has(&tasks, node);
-    jr_arena_release(&arena);
-    return found;
+    return len > 0 && text != NULL && jr_set_parse(&tasks, &arena, text, &bad) && !tasks.all &&
+           jr_set_has(&tasks, node);
 }
 
 static bool srun_lost(const char *line, uint32_t node, const char *host)

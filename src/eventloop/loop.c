@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #include "base/banned.h"
@@ -37,9 +38,7 @@ void jr_loop_remove(struct jr_loop *loop, struct jr_watch *watch)
 
 void jr_loop_close(struct jr_watch *watch)
 {
-    if (watch->fd >= 0)
-        (void)close(watch->fd);
-    watch->fd = -1;
+    jr_close_fd(&watch->fd);
 }
 
 void jr_loop_timer(struct jr_loop *loop, struct jr_timer *timer)

@@ -161,8 +161,7 @@ enum jr_exception_found jr_exception_read(struct jr_exception *ret, struct jr_ar
     if (path == NULL || jr_run_file_read(&text, run_fd, path, MAX_ERROR_FILE, NULL) != 0 ||
         text.len == 0)
         return JR_EXCEPTION_NONE;
-    json_t *file = jr_json_parse(text.data, text.len, NULL);
+    json_auto_t *file = jr_json_parse(text.data, text.len, NULL);
     bool read = read_json_exception(ret, arena, file);
-    json_decref(file);
     return read ? JR_EXCEPTION_READ : JR_EXCEPTION_FOREIGN;
 }

@@ -58,10 +58,8 @@ static json_t *canonical_json(const json_t *value)
 
 static char *canonical_text(const json_t *value)
 {
-    json_t *copy = canonical_json(value);
-    char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    json_decref(copy);
-    return text;
+    json_auto_t *copy = canonical_json(value);
+    return json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
 }
 
 bool jr_judge_equal(const json_t *a, const json_t *b)

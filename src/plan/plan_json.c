@@ -169,7 +169,7 @@ static void print_ranks(const struct writer *writer)
 static void print_processes(struct jr_telling *telling)
 {
     const struct jr_plan *plan = telling->plan;
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_plan_rank model = jr_plan_rank_at(plan, 0, &arena);
     bool *secret = jr_arena_array(&arena, model.env_own, sizeof *secret);
     struct writer writer = {telling, telling->out, plan, &model, secret};
@@ -181,7 +181,6 @@ static void print_processes(struct jr_telling *telling)
         print_json_start(&writer);
         print_ranks(&writer);
     }
-    jr_arena_release(&arena);
 }
 
 void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan, const struct jr_drain *drain)

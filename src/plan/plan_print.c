@@ -619,7 +619,7 @@ void jr_plan_print(struct jr_buf *out, const struct jr_plan *plan, bool env,
                    const struct jr_drain *drain)
 {
     struct jr_telling telling = {out, plan, drain, out->len, false, false};
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_plan_rank model = jr_plan_rank_at(plan, 0, &arena);
     if (arena.failed) {
         out->failed = true;
@@ -633,5 +633,4 @@ void jr_plan_print(struct jr_buf *out, const struct jr_plan *plan, bool env,
             print_plan_env(&telling, &model);
         jr_telling_pass(&telling, false);
     }
-    jr_arena_release(&arena);
 }

@@ -133,10 +133,8 @@ int jr_live_ranks_open(struct jr_live_ranks *ret, const char *log_dir, const cha
 
 void jr_live_ranks_close(struct jr_live_ranks *live)
 {
-    if (live->run_fd >= 0)
-        (void)close(live->run_fd);
-    if (live->events_fd >= 0)
-        (void)close(live->events_fd);
+    jr_close_fd(&live->run_fd);
+    jr_close_fd(&live->events_fd);
     jr_buf_release(&live->rest);
     jr_arena_release(&live->arena);
     *live = (struct jr_live_ranks){.run_fd = -1, .events_fd = -1};

@@ -72,7 +72,7 @@ static void read_live_record(struct jr_live *live, int fd, const json_t *run)
     if (live->standing == JR_STANDING_LOST)
         find_companion(live, fd, run);
     /* Last: what ended while we looked has its results by now. */
-    json_t *results = jr_record_folder_head(fd, "results.json");
+    json_auto_t *results = jr_record_folder_head(fd, "results.json");
     const char *word = jr_json_get_str(results, "status");
     enum jr_run_status status;
     bool known = word != NULL && jr_run_status_of(word, &status);
@@ -80,7 +80,6 @@ static void read_live_record(struct jr_live *live, int fd, const json_t *run)
     live->status = known ? jr_run_status_word(status) : "unknown";
     if (results != NULL)
         live->standing = JR_STANDING_FINISHED;
-    json_decref(results);
 }
 
 /* In a run in parts, the part that was examined has ended meanwhile, but others may continue. */
@@ -152,12 +151,11 @@ static unsigned clear_lost_run(struct jr_buf *out, const char *log_dir, const ch
 
 unsigned jr_lost_sweep(struct jr_buf *out, const char *log_dir, const char *id)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv ids = jr_multinode_ids(&arena, log_dir, id);
     unsigned count = 0;
     for (size_t i = 0; i < ids.count; i++)
         count += clear_lost_run(out, log_dir, ids.items[i]);
-    jr_arena_release(&arena);
     return count;
 }
 
@@ -209,7 +207,7 @@ static void look_at_run(struct unfinished *list, int dir_fd, const struct dirent
 
 void jr_lost_sweep_all(const char *log_dir, void (*note)(void *data, const char *line), void *data)
 {
-    DIR *dir = opendir(log_dir);
+    JR_CLOSEDIR DIR *dir = opendir(log_dir);
     const struct dirent *entry;
     struct unfinished *list = dir == NULL ? NULL : calloc(1, sizeof *list);
     for (unsigned looks = 0; list != NULL && looks < MOST_LOOKS && (entry = readdir(dir)) != NULL;
@@ -222,8 +220,6 @@ void jr_lost_sweep_all(const char *log_dir, void (*note)(void *data, const char 
         jr_buf_release(&line);
     }
     free(list);
-    if (dir != NULL)
-        (void)closedir(dir);
 }
 
 bool jr_live_stays(const struct jr_live *live)

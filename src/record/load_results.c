@@ -217,7 +217,7 @@ static void add_value(struct jr_metrics *metrics, const struct jr_metric_point *
 /* A line is about one step of one rank. */
 static void add_line(struct jr_metrics *metrics, const char *text, size_t len)
 {
-    json_t *json = jr_json_parse(text, len, NULL);
+    json_auto_t *json = jr_json_parse(text, len, NULL);
     const json_t *step = json_object_get(json, "step");
     const json_t *values = json_object_get(json, "metrics");
     const struct jr_metric_point line = {.step = json_number_value(step),
@@ -230,7 +230,6 @@ static void add_line(struct jr_metrics *metrics, const char *text, size_t len)
     else
         json_object_foreach((json_t *)values, name, value)
             add_value(metrics, &line, name, value);
-    json_decref(json);
 }
 
 /* Read by pieces, at most *left bytes. A line that does not fit is passed over up to its end. */

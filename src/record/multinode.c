@@ -71,7 +71,7 @@ void jr_multinode_find(struct jr_multinode *ret, int fd)
     if (jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return;
     int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = again < 0 ? NULL : fdopendir(again);
+    JR_CLOSEDIR DIR *dir = again < 0 ? NULL : fdopendir(again);
     for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
         if (!is_part(fd, entry->d_name, &node))
             continue;
@@ -81,9 +81,7 @@ void jr_multinode_find(struct jr_multinode *ret, int fd)
         nodes[ret->count++] = node;
         ret->nodes = nodes;
     }
-    if (dir != NULL)
-        (void)closedir(dir);
-    else if (again >= 0)
+    if (dir == NULL && again >= 0)
         (void)close(again);
     if (ret->count > 1)
         qsort(ret->nodes, ret->count, sizeof *ret->nodes, compare_node_numbers);
@@ -597,7 +595,7 @@ static json_t *join_ranks(const struct node_parts *parts, const struct node_part
 static void join_progress(json_t *head, const struct node_parts *parts)
 {
     const json_t *slowest = NULL;
-    json_t *warnings = json_array();
+    json_auto_t *warnings = json_array();
     json_int_t furthest = 0;
     bool several = false;
     for (size_t i = 0; i < parts->count; i++) {
@@ -623,7 +621,6 @@ static void join_progress(json_t *head, const struct node_parts *parts)
         jr_json_set(joined, "warnings", json_incref(warnings));
         jr_json_set(head, "progress", joined);
     }
-    json_decref(warnings);
 }
 
 /* Whether these results have fields that are compared over the ranks. */

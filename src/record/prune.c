@@ -116,12 +116,10 @@ static bool is_own_run_folder(int dir_fd, const char *id, struct stat *ret)
     JR_CLOSE int fd = openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, ret) != 0 || ret->st_uid != geteuid())
         return false;
-    json_t *run = jr_record_folder_json(fd, "run.json", NULL);
+    json_auto_t *run = jr_record_folder_json(fd, "run.json", NULL);
     const char *named = jr_json_get_str(run, "run_id");
-    bool ours = named != NULL && strcmp(named, id) == 0 &&
-                json_is_integer(json_object_get(run, "format_version"));
-    json_decref(run);
-    return ours;
+    return named != NULL && strcmp(named, id) == 0 &&
+           json_is_integer(json_object_get(run, "format_version"));
 }
 
 /* Whether another prune is removing it, or has: its record goes last. */

@@ -1023,7 +1023,7 @@ void jr_schema_results(struct jr_buf *out)
     jr_json_set(json_object_get(properties, "root_cause"), "required", wanted);
     jr_json_set(json_object_get(properties, "root_cause"), "properties", members);
     jr_json_rows_schema(&list, 1, properties, required);
-    json_t *schema = json_pack(
+    json_auto_t *schema = json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:{s:o}}", "$schema",
         "https://json-schema.org/draft/2020-12/schema", "$id", "results-v1.schema.json", "title",
         "Results of a jobrun run, version 1", "description",
@@ -1033,5 +1033,4 @@ void jr_schema_results(struct jr_buf *out)
         rank_schema());
     jr_json_print(out, schema, 2);
     jr_buf_char(out, '\n');
-    json_decref(schema);
 }

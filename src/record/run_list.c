@@ -81,14 +81,13 @@ static bool read_record(struct jr_record *record, struct jr_arena *arena, int di
                         const char *id)
 {
     JR_CLOSE int fd = open_run(dir_fd, id);
-    json_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
+    json_auto_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
     bool damaged = !json_is_object(run);
     if (fd < 0 || (damaged && jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)) {
-        json_decref(run);
         return false;
     }
-    json_t *results = jr_record_folder_head(fd, "results.json");
-    json_t *plan = results != NULL ? NULL : jr_record_folder_head(fd, "plan.json");
+    json_auto_t *results = jr_record_folder_head(fd, "results.json");
+    json_auto_t *plan = results != NULL ? NULL : jr_record_folder_head(fd, "plan.json");
     *record = (struct jr_record){
         .id = jr_arena_strdup(arena, id),
         .name = record_text(arena, results != NULL ? results : run, "name"),
@@ -127,9 +126,6 @@ static bool read_record(struct jr_record *record, struct jr_arena *arena, int di
         record->status = "damaged";
         record->finished = false;
     }
-    json_decref(plan);
-    json_decref(results);
-    json_decref(run);
     return true;
 }
 
@@ -167,7 +163,7 @@ void jr_records_order(struct jr_records *records)
 int jr_records_list(struct jr_records *ret, const char *log_dir, struct jr_error *err)
 {
     struct jr_records records = JR_RECORDS_INIT;
-    DIR *dir = opendir(log_dir);
+    JR_CLOSEDIR DIR *dir = opendir(log_dir);
     if (dir == NULL && errno != ENOENT)
         return jr_error_sys(err, JR_STATUS_USAGE, "%s", log_dir);
     for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
@@ -175,8 +171,6 @@ int jr_records_list(struct jr_records *ret, const char *log_dir, struct jr_error
         if (read_record(&record, &records.arena, dirfd(dir), entry->d_name))
             jr_records_add(&records, &record);
     }
-    if (dir != NULL)
-        (void)closedir(dir);
     if (records.arena.failed) {
         jr_records_release(&records);
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

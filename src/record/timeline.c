@@ -112,10 +112,9 @@ static void add_rank_life(struct reading *reading, const struct jr_event *event,
 static void add_event_line(struct reading *reading, const char *text, size_t len)
 {
     struct jr_event event;
-    json_t *line = jr_json_parse(text, len, NULL);
+    json_auto_t *line = jr_json_parse(text, len, NULL);
     if (!jr_event_of(&event, line) || event.ns == 0) {
         reading->to->partial = true;
-        json_decref(line);
         return;
     }
     double ns = (double)event.ns;
@@ -129,7 +128,6 @@ static void add_event_line(struct reading *reading, const char *text, size_t len
         add_rank_life(reading, &event, at);
     else
         add_moment(reading->to, line, &event, at);
-    json_decref(line);
 }
 
 void jr_timeline_add(struct jr_timeline *timeline, int fd, const char *path, double after)

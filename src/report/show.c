@@ -30,10 +30,10 @@ enum { SHOWN_RANKS = 16 };
 /* The code of a run in a work tree; or that its record is damaged, which says so. */
 static void show_code(struct jr_buf *out, int fd)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_record_code code;
     struct jr_error err = {0};
-    json_t *run = jr_record_folder_json(fd, "run.json", &err);
+    json_auto_t *run = jr_record_folder_json(fd, "run.json", &err);
     if (run == NULL && err.sys != ENOENT) {
         jr_buf_str(out, "  warning: ");
         jr_buf_safe(out, err.text);
@@ -44,8 +44,6 @@ static void show_code(struct jr_buf *out, int fd)
         jr_record_code_print(out, &code);
         jr_buf_char(out, '\n');
     }
-    json_decref(run);
-    jr_arena_release(&arena);
 }
 
 /* Between two attempts, as the last event says: what has failed, and how long it is until all ranks
@@ -81,7 +79,7 @@ static void show_run_parts(struct jr_buf *out, const json_t *run, const char *ru
     const char *name = strrchr(run_dir, '/');
     struct jr_multinode parts;
     jr_multinode_find(&parts, fd);
-    json_t *nodes = jr_multinode_nodes(fd, &parts);
+    json_auto_t *nodes = jr_multinode_nodes(fd, &parts);
     add_standing(out, run, jr_record_folder_standing(run));
     jr_buf_printf(out, ": %zu of %zu nodes are here\n", parts.count, json_array_size(nodes));
     jr_multinode_print(out, nodes, "  ");
@@ -89,7 +87,6 @@ static void show_run_parts(struct jr_buf *out, const json_t *run, const char *ru
     jr_buf_str(out, "  ");
     jr_buf_safe(out, run_dir);
     jr_buf_char(out, '\n');
-    json_decref(nodes);
     jr_multinode_release(&parts);
 }
 
@@ -105,7 +102,7 @@ static const char *unfinished_standing(const json_t *run, int fd)
 /* How far it is. */
 static void show_progress(struct jr_buf *out, int fd)
 {
-    json_t *object = jr_record_folder_progress(fd);
+    json_auto_t *object = jr_record_folder_progress(fd);
     struct jr_progress *progress = object == NULL ? NULL : jr_progress_new(0);
     if (progress != NULL) {
         jr_progress_get(progress, object);
@@ -113,7 +110,6 @@ static void show_progress(struct jr_buf *out, int fd)
         jr_progress_words(out, progress, true, false);
     }
     jr_progress_free(progress);
-    json_decref(object);
 }
 
 /* The processes of the ranks, the first of them where there are many. */

@@ -69,7 +69,7 @@ static void measure_rank(struct jr_top_row *row, const struct jr_proc *all, size
 /* How far the job is, and each rank where several are watched. */
 static void look_at_progress(struct jr_top *top)
 {
-    json_t *object = jr_record_folder_progress(top->live.run_fd);
+    json_auto_t *object = jr_record_folder_progress(top->live.run_fd);
     const json_t *ranks = json_object_get(object, "ranks");
     jr_progress_free(top->progress);
     top->progress = object == NULL ? NULL : jr_progress_new((uint32_t)top->live.count);
@@ -82,7 +82,6 @@ static void look_at_progress(struct jr_top *top)
         if (rank != NULL)
             jr_progress_get_rank(&top->progress->ranks[rank - top->live.items], top->progress, row);
     }
-    json_decref(object);
 }
 
 void jr_top_look(struct jr_top *top)
@@ -449,8 +448,7 @@ static void draw_tables(struct drawing *drawing, const struct jr_top_watch *watc
                                {.fd = drawing->screen.out},
                                {.fd = drawing->screen.signals, .events = POLLIN},
                                {.fd = drawing->screen.keys, .events = POLLIN}};
-        uint64_t now = jr_clock_ns();
-        (void)poll(fds, 4, now >= next_ns ? 0 : (int)((next_ns - now) / 1000000 + 1));
+        (void)poll(fds, 4, jr_clock_poll_ms(next_ns));
         going_on = fds[0].revents == 0 && fds[1].revents == 0 &&
                    hear_reader(drawing, fds[2].revents != 0, fds[3].revents != 0);
         if (!going_on || jr_clock_ns() < next_ns)
@@ -687,7 +685,7 @@ static json_t *collect_stacks(const char *log_dir, const char *id, const struct 
 json_t *jr_stacks_of(const char *log_dir, const char *id, const struct jr_set *ranks,
                      const uint32_t *attempt, struct jr_error *err)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv ids = jr_multinode_ids(&arena, log_dir, id);
     json_t *all = NULL;
     for (size_t i = 0; i < ids.count; i++) {
@@ -699,7 +697,6 @@ json_t *jr_stacks_of(const char *log_dir, const char *id, const struct jr_set *r
         if (all != list)
             json_decref(list);
     }
-    jr_arena_release(&arena);
     return all;
 }
 

@@ -125,10 +125,8 @@ void jr_device_lease_note(struct jr_device_lease *lease, const char *run_id)
 
 void jr_device_lease_release(struct jr_device_lease *lease)
 {
-    if (lease->fd >= 0)
-        (void)close(lease->fd);
-    if (lease->note_fd >= 0)
-        (void)close(lease->note_fd);
+    jr_close_fd(&lease->fd);
+    jr_close_fd(&lease->note_fd);
     *lease = JR_DEVICE_LEASE_NONE;
 }
 
@@ -334,7 +332,7 @@ size_t jr_device_holders_print(struct jr_buf *out, const struct jr_device_claims
     const char *names[HOLDERS_MOST];
     bool several[HOLDERS_MOST] = {false};
     size_t count = 0;
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     for (uint32_t i = 0; i < list->count; i++)
         for (size_t j = 0; j < claims->held_count; j++) {
             const struct jr_device_claim *held = &claims->held[j];
@@ -360,7 +358,6 @@ size_t jr_device_holders_print(struct jr_buf *out, const struct jr_device_claims
         jr_device_user_print(out, &users[i]);
     }
     out->failed |= arena.failed;
-    jr_arena_release(&arena);
     return count;
 }
 
@@ -450,9 +447,7 @@ int jr_device_queue_join(struct jr_device_queue *queue, const struct jr_device_r
 static void clear_watched(struct jr_device_queue *queue)
 {
     close_descriptors(queue->watched, &queue->watched_count);
-    if (queue->timer_fd >= 0)
-        (void)close(queue->timer_fd);
-    queue->timer_fd = -1;
+    jr_close_fd(&queue->timer_fd);
 }
 
 /* Look again a little later: the one in the way has so many connections that the kernel refuses
@@ -557,8 +552,7 @@ void jr_device_queue_leave(struct jr_device_queue *queue)
     clear_watched(queue);
     jr_backlog_close(&queue->backlog);
     close_descriptors(queue->places, &queue->places_count);
-    if (queue->epoll_fd >= 0)
-        (void)close(queue->epoll_fd);
+    jr_close_fd(&queue->epoll_fd);
     free(queue->watched);
     free(queue->places);
     *queue = JR_DEVICE_QUEUE_INIT;

@@ -69,7 +69,7 @@ bool jr_part_moves(const char *key)
 /* Whether a value is the one that its field has if it is not stated. */
 static bool is_default_value(const struct jr_spec_field *field, const struct jr_node *value)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     bool same = field->fallback != NULL;
     if (same && value->kind == JR_NODE_SCALAR)
         return field->type->kind == JR_KIND_BOOLEAN ? strcasecmp(value->text, field->fallback) == 0
@@ -81,7 +81,6 @@ static bool is_default_value(const struct jr_spec_field *field, const struct jr_
     for (size_t i = 0; same && i < items.count; i++)
         same = value->items[i]->kind == JR_NODE_SCALAR &&
                strcmp(value->items[i]->text, items.items[i]) == 0;
-    jr_arena_release(&arena);
     return same;
 }
 
@@ -278,7 +277,7 @@ static void add_node(struct jr_buf *out, const struct jr_node *node, bool typed)
 
 void jr_fingerprint(struct jr_resolution *resolution, const struct jr_spec_file *file)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf JR_BUF_CLEANUP text = JR_BUF_INIT;
     struct jr_node *root = jr_resolved_tree(&arena, resolution, file);
     if (root != NULL) {
@@ -290,7 +289,6 @@ void jr_fingerprint(struct jr_resolution *resolution, const struct jr_spec_file 
         resolution->arena.failed = true;
     else
         jr_hash(resolution->job.fingerprint, text.data, text.len);
-    jr_arena_release(&arena);
 }
 
 enum { LONGEST_SHOWN = 60 }; /* values are cut here in messages */
@@ -300,7 +298,7 @@ enum { LONGEST_SHOWN = 60 }; /* values are cut here in messages */
 void jr_lock_emit(struct jr_buf *out, const struct jr_resolution *resolution,
                   const struct jr_spec_file *file)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_node *kept = jr_resolved_tree(&arena, resolution, file);
     struct jr_node *root = jr_node_mapping(&arena);
     if (kept != NULL && root != NULL) {
@@ -315,7 +313,6 @@ void jr_lock_emit(struct jr_buf *out, const struct jr_resolution *resolution,
     if (kept != NULL && root != NULL)
         jr_doc_emit(out, root);
     out->failed |= kept == NULL || root == NULL || arena.failed;
-    jr_arena_release(&arena);
 }
 
 /* A value on one line, short enough to show. */

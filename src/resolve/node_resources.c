@@ -23,7 +23,7 @@ static void set_texts(json_t *object, const char *key, char *const *items, uint3
 
 void jr_node_resources_tell(struct jr_buf *out, const struct jr_node_resources *resources)
 {
-    json_t *object = json_object();
+    json_auto_t *object = json_object();
     jr_json_set_int(object, "threads", resources->threads);
     set_texts(object, "devices", resources->devices, resources->devices_count);
     set_texts(object, "cpus", resources->slots, resources->slots_count);
@@ -32,7 +32,6 @@ void jr_node_resources_tell(struct jr_buf *out, const struct jr_node_resources *
     if (resources->device_model != NULL)
         jr_json_set_str(object, "model", resources->device_model);
     jr_json_print(out, object, 0);
-    json_decref(object);
 }
 
 /* Ranks that share CPUs share the text. False: it is no list of texts. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "base/redact.h"
 #include "base/strv.h"
@@ -323,8 +324,7 @@ void jr_resolution_release(struct jr_resolution *resolution)
 {
     if (resolution == NULL)
         return;
-    if (resolution->lease_fd >= 0)
-        (void)close(resolution->lease_fd);
+    jr_close_fd(&resolution->lease_fd);
     jr_rank_ports_release(resolution);
     jr_device_leases_release(resolution);
     jr_arena_release(&resolution->arena);

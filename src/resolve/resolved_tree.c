@@ -364,11 +364,10 @@ void jr_spec_emit_whole(struct jr_buf *out, const struct jr_spec_file *file, cha
 void jr_resolution_emit(struct jr_buf *out, const struct jr_resolution *resolution,
                         const struct jr_spec_file *file)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_node *root = jr_resolved_tree(&arena, resolution, file);
     if (root != NULL)
         jr_doc_emit(out, root);
     else
         out->failed = true;
-    jr_arena_release(&arena);
 }

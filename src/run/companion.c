@@ -41,10 +41,8 @@ void jr_companion_release(struct jr_companion *companion)
     (void)jr_child_signal(companion->fd, companion->pid, SIGKILL);
     while (waitpid(companion->pid, NULL, 0) < 0 && errno == EINTR)
         continue;
-    if (companion->fd >= 0)
-        (void)close(companion->fd);
-    if (companion->life_fd >= 0)
-        (void)close(companion->life_fd);
+    jr_close_fd(&companion->fd);
+    jr_close_fd(&companion->life_fd);
     companion->pid = 0;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "base/num.h"
 
@@ -92,7 +93,7 @@ static void read_threads(struct jr_process_probe_process *process, struct jr_are
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%d/task", (int)process->stat.pid);
-    DIR *tasks = opendir(path);
+    JR_CLOSEDIR DIR *tasks = opendir(path);
     const struct dirent *entry;
     uint32_t tid;
     while (tasks != NULL && process->count < JR_PROBE_THREADS && (entry = readdir(tasks)) != NULL) {
@@ -109,8 +110,6 @@ static void read_threads(struct jr_process_probe_process *process, struct jr_are
             break;
         *slot = thread;
     }
-    if (tasks != NULL)
-        (void)closedir(tasks);
 }
 
 void jr_process_probe_read(struct jr_process_probe *ret, const struct jr_proc *all, size_t count,

@@ -209,7 +209,7 @@ static void print_system_calls(struct jr_buf *out)
 
 static void print_findings(struct jr_buf *out, const struct jr_host *host, char *const *envp)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_host_finding *findings;
     uint32_t count = jr_host_examine(&findings, &arena, host, host->real ? "" : NULL, envp);
     for (uint32_t i = 0; i < count; i++) {
@@ -222,7 +222,6 @@ static void print_findings(struct jr_buf *out, const struct jr_host *host, char 
     if (count == 0)
         jr_buf_str(out, "problems none\n");
     out->failed = out->failed || arena.failed;
-    jr_arena_release(&arena);
 }
 
 void jr_session_more_facts(struct jr_session *session)

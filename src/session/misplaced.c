@@ -121,7 +121,7 @@ static bool find_in_words(struct jr_buf *out, struct jr_buf *name, const struct 
 static bool find_in_shell(struct jr_buf *out, struct jr_buf *name, const struct jr_session *session,
                           const char *text, const char *workdir)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_shell_words words;
     bool found = false;
     if (jr_shell_split(&words, &arena, text, NULL) == 0) {
@@ -130,7 +130,6 @@ static bool find_in_shell(struct jr_buf *out, struct jr_buf *name, const struct 
             argv[i] = jr_arena_strdup(&arena, words.items[i].text);
         found = argv != NULL && !arena.failed && find_in_words(out, name, session, argv, workdir);
     }
-    jr_arena_release(&arena);
     return found;
 }
 

@@ -129,12 +129,11 @@ static void finish_own_folder(struct jr_session *session)
     discard_own_folder(session);
     if (!session->apart)
         return;
-    json_t *run = jr_record_folder_json(session->dir.fd, "run.json", NULL);
+    json_auto_t *run = jr_record_folder_json(session->dir.fd, "run.json", NULL);
     if (jr_json_get_int(run, "pid") == getpid()) {
         (void)snprintf(path, sizeof path, "attempt_%u/" RESULTS, session->attempt);
         (void)renameat(session->dir.fd, path, session->dir.fd, RESULTS);
     }
-    json_decref(run);
 }
 
 #define FIRST_PORT 29500u
@@ -157,9 +156,7 @@ struct node_session {
 
 static void drop_lease(struct node_session *agent)
 {
-    if (agent->lease_fd >= 0)
-        (void)close(agent->lease_fd);
-    agent->lease_fd = -1;
+    jr_close_fd(&agent->lease_fd);
 }
 
 #define SPEC_NAME "the resolved spec"
@@ -340,8 +337,7 @@ static int prepare_attempt(void *data, const struct jr_message *go, struct jr_er
     if (port != 0 && port != resolution->job.master_port) {
         jr_resolution_set_port(resolution, port);
         if (agent->lease_fd >= 0 && port == agent->port) {
-            if (resolution->lease_fd >= 0)
-                (void)close(resolution->lease_fd);
+            jr_close_fd(&resolution->lease_fd);
             resolution->lease_fd = jr_steal_fd(&agent->lease_fd);
         }
     }

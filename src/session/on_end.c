@@ -73,7 +73,7 @@ void jr_on_end_start(struct jr_session *session)
 {
     const struct jr_policy *policy = session->plan.policy;
     struct jr_on_end *on_end = &session->on_end;
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv argv = {0}, env = {0};
     char code[16];
     if (policy->on_end_count == 0 || on_end->keeper.pid != 0)
@@ -100,7 +100,6 @@ void jr_on_end_start(struct jr_session *session)
         jr_buf_printf(&text, "was not started: %s", strerror(errno));
         jr_session_note(session, text.failed ? "out of memory" : text.data);
     }
-    jr_arena_release(&arena);
 }
 
 /* What went wrong, as a verb and more; false where nothing did. */

@@ -56,7 +56,7 @@ static int make_folder(struct jr_session *session, struct jr_error *err)
 static int write_run(struct jr_session *session, const char *job, struct jr_error *err)
 {
     struct jr_buf text = JR_BUF_INIT;
-    json_t *run = json_object();
+    json_auto_t *run = json_object();
     session->dir.unread = false; /* by this file it is a submission */
     jr_json_set_int(run, "format_version", 1);
     jr_json_set_str(run, "spec", session->spec_name);
@@ -66,7 +66,6 @@ static int write_run(struct jr_session *session, const char *job, struct jr_erro
         jr_json_set_str(run, "sweep", session->sweep_id);
     jr_json_set(run, "code", jr_record_code_json(&session->record.code));
     jr_json_print(&text, run, 2);
-    json_decref(run);
     return jr_session_write(session, "run.json", &text, err);
 }
 
@@ -239,7 +238,7 @@ void jr_submissions_prune(struct jr_pruned *ret, struct jr_buf *out, struct jr_b
                           const char *log_dir, const struct jr_prune_options *options,
                           char *const *envp)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv all = {0}, names = {0}, jobs = {0}; /* a job that was never noted is "" */
     struct jr_slurm_queue queue;
     JR_CLOSE int log = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -298,5 +297,4 @@ void jr_submissions_prune(struct jr_pruned *ret, struct jr_buf *out, struct jr_b
         jr_buf_char(bad, '\n');
     }
     jr_slurm_queue_release(&queue);
-    jr_arena_release(&arena);
 }

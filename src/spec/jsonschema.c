@@ -474,11 +474,9 @@ static const char schema_title[] = "jobrun job spec, version 1";
 
 bool jr_spec_is_schema(const char *text, size_t len)
 {
-    json_t *schema = jr_json_parse(text, len, NULL);
+    json_auto_t *schema = jr_json_parse(text, len, NULL);
     const char *title = jr_json_get_str(schema, "title");
-    bool same = title != NULL && strcmp(title, schema_title) == 0;
-    json_decref(schema);
-    return same;
+    return title != NULL && strcmp(title, schema_title) == 0;
 }
 
 void jr_spec_schema(struct jr_buf *out)
@@ -488,13 +486,12 @@ void jr_spec_schema(struct jr_buf *out)
                   JR_SCHEMA_FILE, "title", schema_title, "description",
                   "What a distributed job runs, on what, and what it must deliver. A "
                   "field that may be filled by jobrun takes null, auto or ??? too.");
-    json_t *body = value_schema(jr_field_root());
+    json_auto_t *body = value_schema(jr_field_root());
     (void)json_object_update(head, body);
     add_duties(head);
     (void)json_object_set_new(head, "definitions", shared_definitions());
     jr_json_print(out, head, 2);
     if (out->len > 0 && out->data[out->len - 1] != '\n')
         jr_buf_char(out, '\n');
-    json_decref(body);
     json_decref(head);
 }

@@ -183,10 +183,8 @@ bool jr_event_of(struct jr_event *ret, const json_t *line)
 
 bool jr_event_read(struct jr_event *ret, const char *line, size_t len)
 {
-    json_t *json = jr_json_parse(line, len, NULL);
-    bool is_event = jr_event_of(ret, json);
-    json_decref(json);
-    return is_event;
+    json_auto_t *json = jr_json_parse(line, len, NULL);
+    return jr_event_of(ret, json);
 }
 
 static json_t *row_schema(const struct row *row)

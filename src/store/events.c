@@ -61,7 +61,5 @@ void jr_events_close(struct jr_events *events)
 {
     jr_events_flush(events);
     jr_buf_release(&events->lines);
-    if (events->fd >= 0)
-        (void)close(events->fd);
-    events->fd = -1;
+    jr_close_fd(&events->fd);
 }

@@ -292,8 +292,7 @@ void jr_metrics_open(struct jr_metrics_file *file, int dir_fd, mode_t mode, uint
 void jr_metrics_close(struct jr_metrics_file *file)
 {
     jr_metrics_flush(file);
-    if (file->fd >= 0)
-        (void)close(file->fd);
+    jr_close_fd(&file->fd);
     free(file->series);
     free(file->lines);
     jr_buf_release(&file->pending);

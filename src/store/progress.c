@@ -85,7 +85,7 @@ static void put_metrics(struct jr_buf *out, const struct jr_json_row *row, const
 {
     const struct jr_steps *steps = from[0];
     const struct jr_progress *progress = from[1];
-    json_t *metrics = json_object();
+    json_auto_t *metrics = json_object();
     for (uint32_t i = 0; i < progress->names_count; i++) {
         double value = steps->values[i];
         if ((steps->metrics >> i & 1) != 0)
@@ -94,7 +94,6 @@ static void put_metrics(struct jr_buf *out, const struct jr_json_row *row, const
     }
     jr_json_key(out, row->key);
     jr_json_print(out, metrics, 0);
-    json_decref(metrics);
 }
 
 static void get_metrics(void *const *to, const struct jr_json_row *row, const json_t *metrics)

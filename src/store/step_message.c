@@ -11,24 +11,22 @@
 void jr_step_message_put(struct jr_buf *out, const struct jr_step_tracker *tracker, uint32_t i)
 {
     const struct jr_steps *steps = &tracker->progress->ranks[i];
-    json_t *object = jr_progress_rank_json(tracker->progress, steps);
+    json_auto_t *object = jr_progress_rank_json(tracker->progress, steps);
     jr_json_set_int(object, "steps_of", tracker->plan->first + i);
     jr_json_set_int(object, "ns", (json_int_t)steps->ns);
     jr_json_print(out, object, 0);
     jr_buf_char(out, '\n');
-    json_decref(object);
 }
 
 void jr_step_message_put_warning(struct jr_buf *out, const struct jr_step_warning *warning)
 {
-    json_t *object = json_object();
+    json_auto_t *object = json_object();
     jr_json_set_int(object, "warning_of", warning->rank);
     jr_json_set_int(object, "problem", (json_int_t)warning->problem);
     jr_json_set_int(object, "count", warning->count);
     jr_json_set_str(object, "text", warning->text);
     jr_json_print(out, object, 0);
     jr_buf_char(out, '\n');
-    json_decref(object);
 }
 
 /* The rank that a line is about; false: it is none of the node's. */
@@ -83,7 +81,7 @@ static void take_warning(struct jr_step_tracker *tracker, uint32_t rank, const j
 bool jr_step_message_take(struct jr_step_tracker *tracker, const char *line, size_t len,
                           const uint32_t ranks[2], int64_t offset_ns)
 {
-    json_t *object = jr_json_parse(line, len, NULL);
+    json_auto_t *object = jr_json_parse(line, len, NULL);
     uint32_t rank;
     bool steps = read_rank(object, "steps_of", ranks, &rank);
     bool warning = !steps && read_rank(object, "warning_of", ranks, &rank);
@@ -91,6 +89,5 @@ bool jr_step_message_take(struct jr_step_tracker *tracker, const char *line, siz
         take_steps(tracker, rank, object, offset_ns);
     if (warning)
         take_warning(tracker, rank, object);
-    json_decref(object);
     return steps || warning;
 }

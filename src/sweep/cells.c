@@ -220,7 +220,7 @@ static bool note_entry(struct expansion *expansion, json_t *said,
 static void exclude_cells(struct expansion *expansion)
 {
     const struct jr_sweep_axes *axes = expansion->axes;
-    json_t *said = json_object();
+    json_auto_t *said = json_object();
     for (size_t i = 0; i < axes->excludes_count; i++) {
         const struct jr_sweep_choice *choice = &axes->excludes[i];
         if (match_axes(expansion, choice)) {
@@ -233,7 +233,6 @@ static void exclude_cells(struct expansion *expansion)
                              "sweep.exclude", "no combination of the axes has these values");
         jr_diag_help(expansion->diags, diag, "values are compared by type: 1 is not 1.0");
     }
-    json_decref(said);
 }
 
 /* Whether no two entries say the same, and none what the axes make. */

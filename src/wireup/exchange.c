@@ -152,7 +152,7 @@ static void await_fence_part(struct exchange_fence *fence, uint32_t node)
 /* Mark the nodes of a group's ranks. False: it is none, or names a rank that is none. */
 static bool read_fence_group(const struct jr_exchange_hub *hub, struct exchange_fence *fence)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_set set;
     const char *bad;
     bool read = jr_set_parse(&set, &arena, fence->group, &bad);
@@ -164,7 +164,6 @@ static bool read_fence_group(const struct jr_exchange_hub *hub, struct exchange_
         for (uint64_t rank = range->first; read && rank <= range->last; rank += range->step)
             await_fence_part(fence, find_rank_node(hub, (uint32_t)rank));
     }
-    jr_arena_release(&arena);
     return read && fence->awaited > 0;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "base/rank_set.h"
 #include "base/syscalls.h"
@@ -618,8 +619,7 @@ void jr_pmix_end(struct jr_pmix *pmix)
     while (!ended && poll(&item, 1, END_MS) > 0)
         while (jr_pmix_next(pmix, &event, &ended)) {
         }
-    if (pmix->fd >= 0)
-        (void)close(pmix->fd);
+    jr_close_fd(&pmix->fd);
     /* Whoever has ended was reaped, by us or by another. */
     if (pmix->pid > 0 && waitpid(pmix->pid, NULL, WNOHANG) == 0) {
         (void)kill(pmix->pid, SIGKILL);

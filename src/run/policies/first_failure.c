@@ -143,12 +143,11 @@ static bool read_error_words(const struct jr_rank_run *rank, struct jr_failure_w
     if (path == NULL || jr_io_read_file(&text, JR_SLOT_DIR, path, MAX_ERROR_FILE, NULL) != 0 ||
         text.len == 0)
         return false;
-    json_t *error = jr_json_parse(text.data, text.len, NULL);
+    json_auto_t *error = jr_json_parse(text.data, text.len, NULL);
     json_int_t pid = jr_json_get_int(error, "pid");
     bool own = pid == 0 || pid == rank->outcome->own_pid;
     if (own)
         *ret = jr_failure_words_of_error(error);
-    json_decref(error);
     return own;
 }
 

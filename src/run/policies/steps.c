@@ -167,9 +167,7 @@ static void watch_step_folder(void *owner)
         return;
     }
     int error = errno;
-    if (steps->folder.fd >= 0)
-        (void)close(steps->folder.fd);
-    steps->folder.fd = -1;
+    jr_close_fd(&steps->folder.fd);
     if (runner->plan->policy->progress.from == JR_PROGRESS_FILE)
         (void)jr_step_tracker_warn(
             &steps->tracker, JR_STEP_PROBLEM_UNSEEN, 0,
@@ -344,9 +342,7 @@ static void close_steps(struct jr_runner *runner)
     steps->limit.at = steps->watch.at = 0;
     if (steps->folder.fd >= 0)
         jr_loop_close(&steps->folder);
-    if (steps->folder_fd >= 0)
-        (void)close(steps->folder_fd);
-    steps->folder_fd = -1;
+    jr_close_fd(&steps->folder_fd);
 }
 
 void jr_steps_finish(struct jr_runner *runner)

@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/proc.h"
@@ -141,7 +142,7 @@ static const struct jr_rank_run *find_stopped_group(struct jr_runner *runner, pi
  * so. */
 static void kill_shielded_members(struct jr_runner *runner)
 {
-    DIR *proc = jr_proc_is_ours() ? opendir("/proc") : NULL;
+    JR_CLOSEDIR DIR *proc = jr_proc_is_ours() ? opendir("/proc") : NULL;
     const struct dirent *entry;
     uint32_t pid;
     while (proc != NULL && (entry = readdir(proc)) != NULL)
@@ -149,8 +150,6 @@ static void kill_shielded_members(struct jr_runner *runner)
             find_stopped_group(runner, getpgid((pid_t)pid)) != NULL &&
             jr_proc_ignores((pid_t)pid, SIGTERM))
             (void)kill((pid_t)pid, SIGKILL);
-    if (proc != NULL)
-        (void)closedir(proc);
 }
 
 void jr_stop_begin(struct jr_runner *runner)

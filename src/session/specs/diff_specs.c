@@ -69,7 +69,7 @@ static int read_parent(const struct jr_reader *reader, struct jr_reading *readin
 static int load_past_spec(struct jr_spec_file **ret, struct jr_revision *revision, const char *path,
                           char *const *envp, struct jr_diags *diags)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
     int failed = -1;
@@ -91,7 +91,6 @@ static int load_past_spec(struct jr_spec_file **ret, struct jr_revision *revisio
                                               .len = text.len};
         failed = jr_spec_load(ret, &source, &options, diags);
     }
-    jr_arena_release(&arena);
     return failed;
 }
 
@@ -120,7 +119,7 @@ static enum jr_status load_run(struct jr_side *side, const struct jr_diff_option
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     const char *log_dir = side_log_dir(side, options);
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_record_origin origin;
     enum jr_status status = JR_STATUS_OK;
     jr_buf_str(&line, "note: ");
@@ -136,7 +135,6 @@ static enum jr_status load_run(struct jr_side *side, const struct jr_diff_option
             (void)snprintf(side->fingerprint, sizeof side->fingerprint, "%s", origin.fingerprint);
     }
     side->name = side->cells != NULL ? word : side->run;
-    jr_arena_release(&arena);
     return status;
 }
 
@@ -524,7 +522,7 @@ static enum jr_status visit_entry(struct tree *tree, const struct entry *entry)
 {
     struct jr_comparison comparison = JR_COMPARISON_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_host room = {0};
     const char *wrong = load_entry_sides(tree, entry, &comparison, &diags);
     int status = 0;
@@ -544,7 +542,6 @@ static enum jr_status visit_entry(struct tree *tree, const struct entry *entry)
         tree->same += any;
     jr_diags_release(&diags);
     jr_comparison_release(&comparison);
-    jr_arena_release(&arena);
     return (enum jr_status)status;
 }
 

@@ -65,10 +65,8 @@ static bool make_fixes(struct fixing *fixing, struct jr_arena *arena, const stru
  * `doc` was read from the text. Returns whether there were any. */
 static bool try_fixes(struct fixing *fixing, const struct jr_doc *doc, const struct jr_diags *diags)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    bool made = make_fixes(fixing, &arena, doc, diags);
-    jr_arena_release(&arena);
-    return made;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
+    return make_fixes(fixing, &arena, doc, diags);
 }
 
 /* The fixes of what checking finds. */

@@ -277,7 +277,7 @@ static void add_member(struct jr_buf *out, struct jr_arena *arena, const char *w
 /* Append what was probably meant by a word that is no field: "'nodes'". */
 static void add_near_fields(struct jr_buf *out, const char *word)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const char **paths = jr_field_paths(&arena);
     if (paths != NULL)
         same_end(out, paths, word);
@@ -287,7 +287,6 @@ static void add_near_fields(struct jr_buf *out, const char *word)
         jr_buf_printf(out, "'%s'", near);
     if (out->len == 0 && paths != NULL)
         fields_with(out, paths, word);
-    jr_arena_release(&arena);
 }
 
 static int refuse_unknown_field(const char *word, struct jr_error *err)
@@ -316,12 +315,11 @@ static int refuse_unknown_field(const char *word, struct jr_error *err)
 /* The field of a path as a finding shows it: [2] is an item of a list. */
 static const struct jr_spec_field *find_field(const char *word)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     char *path = jr_arena_strndup(&arena, word, strcspn(word, "["));
     const struct jr_spec_field *field = NULL;
     if (path != NULL)
         field = jr_field_find(path);
-    jr_arena_release(&arena);
     return field;
 }
 
@@ -401,19 +399,17 @@ static void offer_setting(const struct offering *to, const char *path,
 
 void jr_spec_help_paths(jr_spec_help_offer *offer, void *data)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const char **paths = jr_field_paths(&arena);
     for (; paths != NULL && *paths != NULL; paths++)
         offer(data, *paths, jr_field_find(*paths)->help);
-    jr_arena_release(&arena);
 }
 
 void jr_spec_help_settings(const char *word, jr_spec_help_offer *offer, void *data)
 {
     const struct offering to = {offer, data, word};
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const char **paths = jr_field_paths(&arena);
     for (; paths != NULL && *paths != NULL; paths++)
         offer_setting(&to, *paths, jr_field_find(*paths));
-    jr_arena_release(&arena);
 }

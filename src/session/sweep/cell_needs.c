@@ -168,7 +168,7 @@ static void add_path_text(struct finding *finding, const char *path)
  * is read, and each path is added once. */
 static void gather_text(struct finding *finding)
 {
-    json_t *seen = json_object();
+    json_auto_t *seen = json_object();
     for (size_t i = 0; sizing[i] != NULL; i++)
         add_path_text(finding, sizing[i]);
     for (size_t at = 0; !finding->text.failed && at < finding->text.len;) {
@@ -184,7 +184,6 @@ static void gather_text(struct finding *finding)
         }
         free(path);
     }
-    json_decref(seen);
 }
 
 /* Whether a field has a part in what is needed. */

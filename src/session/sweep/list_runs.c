@@ -50,15 +50,13 @@ static struct jr_strv find_part_cells(struct jr_arena *arena, int fd)
 /* Whether the folder `name` of LOG_DIR, which is open, is a part. */
 static bool is_part(int log_fd, const char *name)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     if (!jr_run_folder_is_id(name) || strcmp(name, "latest") == 0 ||
         jr_sweep_is_folder(log_fd, name))
         return false;
     JR_CLOSE int fd = open_folder(log_fd, name);
-    bool found = fd >= 0 && jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
-                 find_part_cells(&arena, fd).count > 0;
-    jr_arena_release(&arena);
-    return found;
+    return fd >= 0 && jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+           find_part_cells(&arena, fd).count > 0;
 }
 
 /* The descriptor of the lock of a folder of cells, which is ours as long as that is open; -1:
@@ -178,7 +176,7 @@ static void take_common_values(struct jr_record *record, const json_t *sweep, in
     if (run == NULL)
         return;
     JR_CLOSE int fd = jr_open_beneath(dir_fd, run, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    json_t *own = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
+    json_auto_t *own = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
     json_t *vars = json_object_get(own, "vars"), *labels = json_object_get(own, "labels");
     json_object_foreach(json_object_get(json_array_get(cells, i - 1), "values"), path, value) {
         if (strncmp(path, "vars.", 5) == 0)
@@ -188,7 +186,6 @@ static void take_common_values(struct jr_record *record, const json_t *sweep, in
     }
     record->vars = json_is_object(vars) ? json_incref(vars) : NULL;
     record->labels = json_is_object(labels) ? json_incref(labels) : NULL;
-    json_decref(own);
 }
 
 static void add_sweep(struct listing *listing, const char *name)
@@ -481,9 +478,8 @@ static json_t *read_result(const struct run_listing *listing, const struct jr_re
         id = folder;
     }
     JR_CLOSE int fd = dir.failed ? -1 : jr_record_folder_open(dir.data, id, NULL);
-    json_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
+    json_auto_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
     json_t *result = results == NULL ? NULL : jr_cell_result(results);
-    json_decref(results);
     return result;
 }
 
@@ -614,7 +610,7 @@ static int load_listing(struct run_listing *listing, struct jr_error *err)
 static void print_usual(struct jr_buf *out, const struct run_listing *listing,
                         const struct jr_row_table *table)
 {
-    json_t *list = json_array();
+    json_auto_t *list = json_array();
     bool text = table->format == JR_ROWS_TEXT;
     enum breadth breadth = find_breadth(out, listing->records.items, listing->records.count);
     if (text && listing->records.count > 0)
@@ -635,7 +631,6 @@ static void print_usual(struct jr_buf *out, const struct run_listing *listing,
         jr_buf_char(out, '\n');
         json_decref(top);
     }
-    json_decref(list);
 }
 
 int jr_runs_list(struct jr_buf *out, const char *log_dir, const struct jr_runs_view *view,
@@ -691,7 +686,7 @@ static void fail_removal(const struct pruning *pruning, const char *id, const ch
  * unless this one is dry. */
 static void begin_prune(const struct pruning *pruning, bool dry)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv names = {0};
     struct stat st;
     jr_io_names(&names, &arena, pruning->log_fd, ".");
@@ -711,7 +706,6 @@ static void begin_prune(const struct pruning *pruning, bool dry)
             jr_prune_folder(pruning->pruned, pruning->log_fd, name) != 0)
             fail_removal(pruning, name, strerror(errno));
     }
-    jr_arena_release(&arena);
 }
 
 /* Remove a part, but for what an agent has begun in it meanwhile: it holds that. 0, or -1 with the

@@ -56,7 +56,7 @@ static struct jr_strv take_stops(struct jr_arena *arena, int sweep_fd)
 
 void jr_cell_stops_take(struct jr_sweep_run *run)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_strv stops = take_stops(&arena, run->dir.fd);
     for (size_t k = 0; k < stops.count; k++)
         for (size_t i = 0; i < run->running_count; i++) {
@@ -68,15 +68,13 @@ void jr_cell_stops_take(struct jr_sweep_run *run)
             else if (process->pid > 0)
                 (void)kill(process->pid, SIGTERM);
         }
-    jr_arena_release(&arena);
 }
 
 void jr_cell_stops_clear(const struct jr_sweep_run *run)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     (void)take_stops(&arena, run->dir.fd);
     (void)unlinkat(run->dir.fd, STOPS, AT_REMOVEDIR);
-    jr_arena_release(&arena);
 }
 
 /* In another jobrun. */
@@ -240,7 +238,7 @@ bool jr_sweep_find(char ret_id[static 256], const char *log_dir, const char *wor
         return true;
     }
     /* The only sweep whose id begins so. */
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv names = {0};
     size_t found = 0;
     jr_io_names(&names, &arena, log_fd, ".");
@@ -249,16 +247,13 @@ bool jr_sweep_find(char ret_id[static 256], const char *log_dir, const char *wor
             (void)stpcpy(ret_id, names.items[i]);
             found++;
         }
-    jr_arena_release(&arena);
     return found == 1;
 }
 
 size_t jr_sweep_count_cells(const char *log_dir, const char *id)
 {
-    json_t *sweep = jr_load_sweep(log_dir, id, NULL);
-    size_t count = json_array_size(json_object_get(sweep, "cells"));
-    json_decref(sweep);
-    return count;
+    json_auto_t *sweep = jr_load_sweep(log_dir, id, NULL);
+    return json_array_size(json_object_get(sweep, "cells"));
 }
 
 /* Whether a cell has the value that stands from `text` to `end`, PATH=VALUE. */
@@ -304,7 +299,7 @@ enum { MOST_TOLD = 8 }; /* values of a field */
 /* The different values that cells have of the field `path`. */
 static void add_field_values(struct jr_buf *out, const json_t *cells, const char *path)
 {
-    json_t *known = json_object();
+    json_auto_t *known = json_object();
     for (size_t i = 0; i < json_array_size(cells); i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         const json_t *value =
@@ -322,7 +317,6 @@ static void add_field_values(struct jr_buf *out, const json_t *cells, const char
     }
     if (json_object_size(known) > MOST_TOLD)
         jr_buf_str(out, ", ...");
-    json_decref(known);
 }
 
 /* ": vars.lr is 1, 2" for the first pair of "a=1,b=2" that no cell has. */
@@ -470,7 +464,7 @@ int jr_sweep_check_begun(const char *dir, const char *id, const char *word, cons
 
 int jr_sweep_exit_status(const char *log_dir, const char *id, int *ret_code, struct jr_error *err)
 {
-    json_t *sweep = jr_load_sweep(log_dir, id, err);
+    json_auto_t *sweep = jr_load_sweep(log_dir, id, err);
     const json_t *cells = json_object_get(sweep, "cells");
     int lowest = 0;
     bool whole = true;
@@ -494,7 +488,6 @@ int jr_sweep_exit_status(const char *log_dir, const char *id, int *ret_code, str
         lowest = JR_STATUS_LAUNCH;
     *ret_code = lowest;
     bool good = sweep != NULL;
-    json_decref(sweep);
     return good ? 0 : -1;
 }
 
@@ -503,21 +496,18 @@ int jr_sweep_exit_status(const char *log_dir, const char *id, int *ret_code, str
 static bool find_array(const char *log_dir, const char *id, struct jr_arena *arena,
                        const char **ret_job)
 {
-    json_t *sweep = jr_load_sweep(log_dir, id, NULL);
+    json_auto_t *sweep = jr_load_sweep(log_dir, id, NULL);
     bool submitted = jr_sweep_is_submitted(sweep, ret_job) && !jr_sweep_is_over(sweep);
     *ret_job = jr_arena_strdup(arena, *ret_job);
-    json_decref(sweep);
     return submitted;
 }
 
 bool jr_sweep_goes_on(const char *log_dir, const char *id)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const char *job;
     JR_CLOSE int fd = jr_sweep_open(log_dir, id);
-    bool goes_on = fd >= 0 && (jr_journal_holder(fd) != 0 || find_array(log_dir, id, &arena, &job));
-    jr_arena_release(&arena);
-    return goes_on;
+    return fd >= 0 && (jr_journal_holder(fd) != 0 || find_array(log_dir, id, &arena, &job));
 }
 
 /* Wait for the end of the array, as long as Slurm knows it. Returns as jr_sweep_await. */
@@ -568,7 +558,7 @@ int jr_sweep_await(const char *log_dir, const char *id, const struct jr_sweep_wa
 {
     enum { TURN_MS = 60000 };
     bool stop = wait->stop;
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const char *job;
     JR_CLOSE int fd = jr_sweep_open(log_dir, id);
     if (fd < 0)
@@ -602,6 +592,5 @@ int jr_sweep_await(const char *log_dir, const char *id, const struct jr_sweep_wa
     int status = 0;
     if (find_array(log_dir, id, &arena, &job))
         status = end_array(fd, job, wait, err);
-    jr_arena_release(&arena);
     return status != 0 ? status : jr_sweep_exit_status(log_dir, id, ret_code, err);
 }

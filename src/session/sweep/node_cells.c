@@ -80,7 +80,7 @@ static void await_earlier(int sweep_fd, const char *token)
     const struct dirent *entry;
     bool noted = false;
     int again = dup(sweep_fd);
-    DIR *entries = again < 0 ? NULL : fdopendir(again);
+    JR_CLOSEDIR DIR *entries = again < 0 ? NULL : fdopendir(again);
     while (entries != NULL && (entry = readdir(entries)) != NULL) {
         char path[NAME_MAX + sizeof "/" LOCK];
         if (!jr_own_cells_is(entry->d_name) || strcmp(strchr(entry->d_name, '.') + 1, token) == 0)
@@ -90,8 +90,6 @@ static void await_earlier(int sweep_fd, const char *token)
         if (fd >= 0)
             await_lock(fd, until_ns, &noted);
     }
-    if (entries != NULL)
-        (void)closedir(entries);
 }
 
 /* Make the folder beside that of the message `share`, for the agent of `node`, and wait for those

@@ -54,10 +54,9 @@ static bool take_results(json_t *cell, int dir_fd, uint32_t number)
     jr_cell_folder(folder, number);
     (void)snprintf(path, sizeof path, JR_SWEEP_CELLS "/%s", folder);
     JR_CLOSE int fd = jr_open_beneath(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    json_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
+    json_auto_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
     const char *word = jr_json_get_str(results, "status");
     if (word == NULL || !jr_run_status_of(word, &status)) {
-        json_decref(results);
         return false;
     }
     json_t *result = jr_cell_result(results);
@@ -67,7 +66,6 @@ static bool take_results(json_t *cell, int dir_fd, uint32_t number)
     jr_json_share(cell, json_array_get(json_object_get(results, "ranks"), 0), "host");
     jr_json_set(cell, "result", result == NULL ? json_null() : result);
     jr_json_set_str(cell, "run", path);
-    json_decref(results);
     return true;
 }
 
@@ -335,14 +333,13 @@ void jr_sweep_table_count(struct jr_buf *out, const struct jr_sweep_table *table
 
 void jr_sweep_cell_reason(struct jr_buf *out, int dir_fd)
 {
-    json_t *results = dir_fd < 0 ? NULL : jr_record_folder_json(dir_fd, "results.json", NULL);
+    json_auto_t *results = dir_fd < 0 ? NULL : jr_record_folder_json(dir_fd, "results.json", NULL);
     const json_t *cause = json_object_get(results, "root_cause");
     const char *message = jr_json_get_str(cause, "message");
     if (json_is_integer(json_object_get(cause, "rank")))
         jr_buf_printf(out, "rank %lld   ", (long long)jr_json_get_int(cause, "rank"));
     if (message != NULL)
         jr_buf_safe(out, message);
-    json_decref(results);
 }
 
 bool jr_sweep_table_reason(struct jr_buf *out, const struct jr_sweep_table *table,

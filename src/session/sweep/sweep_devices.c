@@ -53,7 +53,7 @@ bool jr_sweep_devices_holders(struct jr_buf *out, const struct jr_device_list *l
                               const bool *without, const char *around)
 {
     struct jr_device_claims claims;
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_device_viewer viewer = {.around = around};
     struct jr_device_list some = {jr_arena_array(&arena, list->count, sizeof *some.names),
                                   jr_arena_array(&arena, list->count, sizeof *some.keys), 0};
@@ -66,7 +66,6 @@ bool jr_sweep_devices_holders(struct jr_buf *out, const struct jr_device_list *l
     jr_device_claims_read(&claims);
     bool any = jr_device_holders_print(out, &claims, &some, &viewer) > 0;
     jr_device_claims_release(&claims);
-    jr_arena_release(&arena);
     return any;
 }
 

@@ -100,7 +100,7 @@ bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
     json_t *results = fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
     if (results == NULL)
         return false;
-    json_t *own = jr_record_folder_json(fd, "run.json", NULL);
+    json_auto_t *own = jr_record_folder_json(fd, "run.json", NULL);
     const char *tree = jr_json_get_str(json_object_get(own, "code"), "tree");
     const char *print = jr_json_get_str(results, "fingerprint");
     const char *word = jr_json_get_str(results, "status"); /* may be any text */
@@ -122,7 +122,6 @@ bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
     state->result = jr_cell_result(results);
     (void)snprintf(state->code, sizeof state->code, "%s", tree == NULL ? "" : tree);
     (void)snprintf(state->fingerprint, sizeof state->fingerprint, "%s", print == NULL ? "" : print);
-    json_decref(own);
     json_decref(results);
     return true;
 }
@@ -130,7 +129,7 @@ bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
 void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted)
 {
     const struct jr_cell_state *state = &run->states[cell];
-    json_t *values = jr_cells_json(&run->session->swept->cells, cell);
+    json_auto_t *values = jr_cells_json(&run->session->swept->cells, cell);
     const struct jr_journal_line line = {.event = JR_JOURNAL_CELL_ENDED,
                                          .cell = state->number,
                                          .values = values,
@@ -138,7 +137,6 @@ void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted)
                                          .host = state->host,
                                          .interrupted = interrupted};
     jr_journal_add(&run->journal, &line);
-    json_decref(values);
 }
 
 void jr_leader_of_now(const struct jr_sweep_run *run, struct jr_journal_line *ret)

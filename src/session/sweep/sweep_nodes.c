@@ -91,7 +91,7 @@ static void take_note(void *data, uint32_t node, const char *line)
 static void take_progress(void *data, uint32_t node, const char *text)
 {
     const struct jr_sweep_crew *crew = data;
-    json_t *line = jr_json_parse(text, strlen(text), NULL);
+    json_auto_t *line = jr_json_parse(text, strlen(text), NULL);
     json_t *progress = json_object_get(line, "progress");
     struct jr_cell_process *process =
         jr_sweep_nodes_find(crew->run, crew->nodes[node], jr_json_get_u32(line, "cell"));
@@ -99,7 +99,6 @@ static void take_progress(void *data, uint32_t node, const char *text)
         json_decref(process->progress);
         process->progress = json_incref(progress);
     }
-    json_decref(line);
 }
 
 /* No cell that begins now would come to its end. */
@@ -384,9 +383,7 @@ void jr_sweep_nodes_close(struct jr_sweep_run *run)
             jr_controller_forsake(controller);
         jr_controller_close(controller);
     }
-    if (nodes->epoll_fd >= 0)
-        (void)close(nodes->epoll_fd);
-    nodes->epoll_fd = -1;
+    jr_close_fd(&nodes->epoll_fd);
 }
 
 bool jr_sweep_nodes_has(const struct jr_sweep_run *run, const struct jr_cell_process *process)

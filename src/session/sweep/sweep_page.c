@@ -132,7 +132,7 @@ static void add_dot(struct plot *plot, const json_t *row)
     double y = result == NULL ? NAN : jr_row_table_number(rows, result);
     if (isnan(y) || status == NULL || strcmp(status, "succeeded") != 0)
         return;
-    json_t *value = value_on_axis(plot->path, row);
+    json_auto_t *value = value_on_axis(plot->path, row);
     JR_FREE char *key = value == NULL ? NULL : value_key(value);
     const json_t *place = key == NULL ? NULL : json_object_get(plot->places, key);
     if (place != NULL) { /* else a cell of `include` has another one */
@@ -145,7 +145,6 @@ static void add_dot(struct plot *plot, const json_t *row)
         if (jr_json_get_int(row, "cell") == plot->table->best)
             plot->best = dot;
     }
-    json_decref(value);
 }
 
 static void put_dot_at(struct jr_buf *out, const struct plot *plot, double x, double y,

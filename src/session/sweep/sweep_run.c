@@ -700,10 +700,8 @@ static enum jr_status begin_sweep(struct jr_sweep_run *run, struct jr_error *err
 void jr_sweep_close(struct jr_sweep_run *run)
 {
     jr_journal_close(&run->journal);
-    if (run->cells_fd >= 0)
-        (void)close(run->cells_fd);
-    if (run->signal_fd >= 0)
-        (void)close(run->signal_fd);
+    jr_close_fd(&run->cells_fd);
+    jr_close_fd(&run->signal_fd);
     for (size_t i = 0; run->states != NULL && i < run->session->swept->cells.count; i++)
         json_decref(run->states[i].result);
     json_decref(run->former);

@@ -243,9 +243,7 @@ bool jr_sweep_output_flush(struct jr_sweep_output *output)
 
 void jr_sweep_output_close(struct jr_sweep_output *output)
 {
-    if (output->fd >= 0)
-        (void)close(output->fd);
-    output->fd = -1;
+    jr_close_fd(&output->fd);
     jr_buf_release(&output->pending);
 }
 
@@ -568,9 +566,7 @@ static void leave_session(struct jr_sweep_run *run)
 static void close_cells_pipe(struct jr_sweep_screen *screen)
 {
     for (int i = 0; i < 2; i++) {
-        if (screen->pipe[i] >= 0)
-            (void)close(screen->pipe[i]);
-        screen->pipe[i] = -1;
+        jr_close_fd(&screen->pipe[i]);
     }
 }
 

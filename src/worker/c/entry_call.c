@@ -94,7 +94,7 @@ static const char *find_mangled(const char *symbol, const char *const *names)
 
 static void suggest_symbol(const struct image *image, const char *symbol, struct jr_buf *ret)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const char **names;
     if (list_exported_functions(&arena, image, &names)) {
         const char *foreign = find_mangled(symbol, names);
@@ -104,7 +104,6 @@ static void suggest_symbol(const struct image *image, const char *symbol, struct
         else if (near != NULL)
             jr_buf_printf(ret, ": did you mean '%s'?", near);
     }
-    jr_arena_release(&arena);
 }
 
 void jr_worker_suggest(const char *path, const char *symbol, struct jr_buf *ret)

@@ -63,14 +63,13 @@ int jr_worker_progress(const struct jr_rank *rank, int64_t step, int64_t of,
     json_t *metrics = step < 0 || of < 0 ? NULL : read_metrics(metrics_json);
     if (metrics == NULL)
         return -EINVAL;
-    json_t *object = json_object();
+    json_auto_t *object = json_object();
     jr_json_set_int(object, "step", step);
     if (of > 0)
         jr_json_set_int(object, "of", of);
     (void)json_object_update(object, metrics);
     jr_json_print(&line, object, 0);
     jr_buf_char(&line, '\n');
-    json_decref(object);
     json_decref(metrics);
     return append_line(&line);
 }

@@ -91,12 +91,10 @@ static void refuse_device(int fds, const char *name)
 
 static void refuse_open_devices(void)
 {
-    DIR *dir = opendir("/proc/self/fd");
+    JR_CLOSEDIR DIR *dir = opendir("/proc/self/fd");
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL)
         refuse_device(dirfd(dir), entry->d_name);
-    if (dir != NULL)
-        (void)closedir(dir);
 }
 
 /* Threads that loading has left: report them, or fork no rank. */

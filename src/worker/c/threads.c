@@ -58,7 +58,7 @@ unsigned jr_worker_threads_print(struct jr_buf *ret)
     JR_BUF_CLEANUP struct jr_buf names = JR_BUF_INIT;
     char self[16];
     (void)snprintf(self, sizeof self, "%d", (int)syscall(SYS_gettid));
-    DIR *dir = opendir("/proc/self/task");
+    JR_CLOSEDIR DIR *dir = opendir("/proc/self/task");
     unsigned count = 0;
     struct dirent *task;
     while (dir != NULL && (task = readdir(dir)) != NULL) {
@@ -67,8 +67,6 @@ unsigned jr_worker_threads_print(struct jr_buf *ret)
         if (count++ < NAMED_MOST)
             append_name(&names, task->d_name);
     }
-    if (dir != NULL)
-        (void)closedir(dir);
     if (count > 0 && !names.failed)
         jr_buf_printf(ret, "%u thread%s (%s%s)", count, count == 1 ? "" : "s",
                       names.data == NULL ? "" : names.data, count > NAMED_MOST ? ", ..." : "");
