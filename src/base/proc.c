@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/num.h"
 #include "base/pidfd.h"
+#include "base/strv.h"
 #include "base/syscalls.h"
 
 #include "base/banned.h"
@@ -267,18 +268,6 @@ size_t jr_proc_family(const struct jr_proc *all, size_t count, pid_t pid, size_t
     return found;
 }
 
-/* Whether a comma list, as "rw,cpu,cpuacct", has a word. */
-static bool list_has_word(const char *list, const char *word)
-{
-    size_t len = strlen(word);
-    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, word, len) == 0 && (at[len] == ',' || at[len] == '\0'))
-            return true;
-    }
-    return false;
-}
-
 /* The process's group by /proc/self/cgroup, whose lines are ID:LIST:PATH. A
  * controller that no version 1 hierarchy has is the unified one's, "0::PATH".
  */
@@ -293,7 +282,7 @@ static const char *own_group(char *text, const char *controller, bool *ret_v2)
         *ret_v2 = strcmp(id, "0") == 0 && list[0] == '\0';
         if (*ret_v2)
             unified = line;
-        else if (controller != NULL && list_has_word(list, controller))
+        else if (controller != NULL && jr_words_have(list, ',', controller, strlen(controller)))
             return line;
     }
     *ret_v2 = true;
@@ -346,7 +335,7 @@ static void find_mount(struct jr_cgroup_hierarchy *found, char *mounts, const ch
         (void)strsep(&tail, " ");
         if (point == NULL || tail == NULL ||
             strcmp(type, controller == NULL ? "cgroup2" : "cgroup") != 0 ||
-            (controller != NULL && !list_has_word(tail, controller)))
+            (controller != NULL && !jr_words_have(tail, ',', controller, strlen(controller))))
             continue;
         unescape_mount_path(root);
         unescape_mount_path(point);

@@ -22,6 +22,16 @@ void jr_strv_push(struct jr_strv *strv, struct jr_arena *arena, char *item)
     strv->items[strv->count++] = item;
 }
 
+bool jr_words_have(const char *list, char between, const char *word, size_t len)
+{
+    for (size_t size; *list != '\0'; list += size + (list[size] == between)) {
+        size = (size_t)(strchrnul(list, between) - list);
+        if (size == len && memcmp(list, word, len) == 0)
+            return true;
+    }
+    return false;
+}
+
 const char *jr_env_get(char *const *envp, const char *name)
 {
     size_t len = strlen(name);

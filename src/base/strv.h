@@ -18,6 +18,9 @@ struct jr_strv {
 /* Append `item` itself; NULL fails the arena. */
 void jr_strv_push(struct jr_strv *strv, struct jr_arena *arena, char *item);
 
+/* Whether a list of words, with this character between them, has one of `len` bytes. */
+bool jr_words_have(const char *list, char between, const char *word, size_t len);
+
 /* Environments: items are NAME=VALUE; lookup is linear. */
 
 /* The value of `name`, which has no '=' in it, in a NULL-terminated envp, or NULL. */

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/did_you_mean.h"
+#include "base/strv.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "diag/diag.h"
@@ -134,20 +135,9 @@ const struct jr_option jr_options[] = {
     {0},
 };
 
-/* Whether a list of words has the first `len` bytes of `word`. */
-static bool has_verb(const char *list, const char *word, size_t len)
-{
-    for (size_t size; *list != '\0'; list += size + (list[size] == ' ')) {
-        size = strcspn(list, " ");
-        if (size == len && memcmp(list, word, len) == 0)
-            return true;
-    }
-    return false;
-}
-
 bool jr_option_allowed(const struct jr_option *option, const char *verb)
 {
-    return option->verbs == NULL || has_verb(option->verbs, verb, strlen(verb));
+    return option->verbs == NULL || jr_words_have(option->verbs, ' ', verb, strlen(verb));
 }
 
 /* The length of "run, rerun: " at the beginning of a text, if these are verbs that have the option,
@@ -158,7 +148,7 @@ static size_t read_verbs(const struct jr_option *option, const char *text, const
     bool meant = false;
     for (size_t at = 0, len;; at += len + 2) {
         len = strcspn(text + at, ",: ");
-        if (option->verbs == NULL || !has_verb(option->verbs, text + at, len))
+        if (option->verbs == NULL || !jr_words_have(option->verbs, ' ', text + at, len))
             return 0;
         meant |= strlen(verb) == len && memcmp(text + at, verb, len) == 0;
         if (strncmp(text + at + len, ", ", 2) == 0)

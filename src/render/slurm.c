@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/strv.h"
 #include "plan/deadline_notice.h"
 
 #include "base/banned.h"
@@ -37,18 +38,6 @@ static const char *const names[] = {
 #undef NAME
 };
 
-static bool is_option_listed(const char *list, const char *name)
-{
-    size_t len = strlen(name);
-    const char *at = list;
-    while ((at = strstr(at, name)) != NULL) {
-        if ((at == list || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
-            return true;
-        at += len;
-    }
-    return false;
-}
-
 /* Whether the user says it, in this way or in another. */
 static bool is_option_given(const struct jr_engine *engine, enum option option)
 {
@@ -59,7 +48,8 @@ static bool is_option_given(const struct jr_engine *engine, enum option option)
     };
     for (uint32_t i = 0; i < engine->slurm_count; i++) {
         const char *name = engine->slurm[i].name;
-        if (strcmp(name, names[option]) == 0 || is_option_listed(instead[option], name))
+        if (strcmp(name, names[option]) == 0 ||
+            jr_words_have(instead[option], ' ', name, strlen(name)))
             return true;
     }
     return false;

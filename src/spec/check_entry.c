@@ -13,6 +13,7 @@
 
 #include "base/num.h"
 #include "base/shell_words.h"
+#include "base/strv.h"
 #include "spec/entry_arguments.h"
 #include "spec/internal.h"
 
@@ -320,17 +321,6 @@ void jr_check_env(const struct jr_check *check)
 
 enum { LONGEST = 200 }; /* bytes of a command that is written out */
 
-/* Whether one of the words is this one, of `len` bytes. */
-static bool is_word_of(const char *words, const char *text, size_t len)
-{
-    for (size_t size; *words != '\0'; words += size + (words[size] == ' ')) {
-        size = strcspn(words, " ");
-        if (size == len && memcmp(words, text, len) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* A program without its folder. */
 static const char *base_name(const char *path)
 {
@@ -380,10 +370,10 @@ static bool check_launcher(const struct jr_check *check, const struct jr_node *l
     const char *second = list->count > 1 ? list->items[1]->text : "";
     const char *third = list->count > 2 ? list->items[2]->text : "";
     bool module = strncmp(first, "python", 6) == 0 && strcmp(second, "-m") == 0 &&
-                  is_word_of("torch.distributed.run torch.distributed.launch "
-                             "accelerate.commands.launch paddle.distributed.launch",
-                             third, strlen(third));
-    bool launcher = is_word_of(LAUNCHERS, first, strlen(first)) ||
+                  jr_words_have("torch.distributed.run torch.distributed.launch "
+                                "accelerate.commands.launch paddle.distributed.launch",
+                                ' ', third, strlen(third));
+    bool launcher = jr_words_have(LAUNCHERS, ' ', first, strlen(first)) ||
                     (strcmp(first, "accelerate") == 0 && strcmp(second, "launch") == 0);
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     bool filled = false;
@@ -446,7 +436,7 @@ static bool check_shell_word(const struct jr_check *check, const struct jr_node 
     };
     const char *text = list->items[0]->text;
     size_t i = 0, count = sizeof rows / sizeof *rows;
-    while (i < count && !is_word_of(rows[i].words, text, strlen(text)))
+    while (i < count && !jr_words_have(rows[i].words, ' ', text, strlen(text)))
         i++;
     bool activates = list->count > 1 && strcmp(list->items[1]->text, "activate") == 0;
     if (i == count || (i == count - 1 && !activates))
@@ -462,7 +452,7 @@ static bool check_shell_word(const struct jr_check *check, const struct jr_node 
 static bool check_shell_text(const struct jr_check *check, const struct jr_node *list)
 {
     const char *first = base_name(list->items[0]->text);
-    if (list->count < 4 || !is_word_of("sh bash dash zsh", first, strlen(first)) ||
+    if (list->count < 4 || !jr_words_have("sh bash dash zsh", ' ', first, strlen(first)) ||
         strcmp(list->items[1]->text, "-c") != 0 || !jr_lint_is_bare(list->items[2]->text) ||
         !jr_lint_is_bare(list->items[3]->text + strspn(list->items[3]->text, "-")))
         return false;
@@ -502,9 +492,10 @@ static bool is_several_words(const struct jr_node *list, size_t i, const char *t
         return strstr(text, " -") != NULL ||
                (list->count == 1 && first[len] == ' ' &&
                 (strncmp(first, "python", 6) == 0 ||
-                 is_word_of("bash sh perl node ruby Rscript julia java time nice numactl torchrun "
-                            "srun mpirun accelerate",
-                            first, len)));
+                 jr_words_have(
+                     "bash sh perl node ruby Rscript julia java time nice numactl torchrun "
+                     "srun mpirun accelerate",
+                     ' ', first, len)));
     if (dashes > 0 && dashes < 3 && isalpha((unsigned char)text[dashes]) &&
         memchr(text, '=', (size_t)(blank - text)) == NULL &&
         jr_num_double(blank + strspn(blank, " "), &number))
@@ -556,7 +547,7 @@ static void check_shell_launcher(const struct jr_check *check)
         return;
     const char *first = node->text + strspn(node->text, " \n");
     size_t len = strcspn(first, " \n");
-    if (!is_word_of(LAUNCHERS, first, len))
+    if (!jr_words_have(LAUNCHERS, ' ', first, len))
         return;
     struct jr_diag *diag = jr_diags_warning(check->lint->diags, JR_CODE_LAUNCHER_NESTED, node->span,
                                             "entrypoint.shell", "'%.*s' " NESTED, (int)len, first);
