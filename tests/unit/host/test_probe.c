@@ -1,8 +1,6 @@
-#include "unit.h"
+#include "scratch.h"
 
 #include <sched.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "host/host.h"
@@ -28,12 +26,12 @@ TEST(fields_of_a_text)
     };
     struct jr_host_reader probe = {.root = ""};
     CU_ASSERT_PTR_NULL(jr_host_reader_field(&probe, NULL, "Key"));
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        const char *value = jr_host_reader_field(&probe, vectors[i].text, vectors[i].key);
-        if (vectors[i].expected == NULL)
+    JR_EACH(row, vectors) {
+        const char *value = jr_host_reader_field(&probe, row->text, row->key);
+        if (row->expected == NULL)
             CU_ASSERT_PTR_NULL(value)
         else
-            JR_ASSERT_TEXT(value, vectors[i].expected);
+            JR_ASSERT_TEXT(value, row->expected);
     }
     jr_arena_release(&probe.scratch);
 }
@@ -113,40 +111,21 @@ TEST(the_threads_own_affinity_counts)
     JR_ASSERT_TEXT(hw.cpus.set, expected);
 }
 
-static void check_range(const char *root, const char *path, const char *range, uint32_t low)
-{
-    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
-    struct jr_host hw;
-    FILE *file = fopen(path, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_TRUE(fputs(range, file) >= 0);
-    CU_ASSERT_EQUAL(fclose(file), 0);
-    CU_ASSERT_EQUAL(jr_host_probe(&hw, &arena, root, no_env, NULL), 0);
-    CU_ASSERT_EQUAL(hw.port_low, low);
-    CU_ASSERT_EQUAL(hw.port_high, low == JR_HOST_PORT_LOW ? JR_HOST_PORT_HIGH : 65535);
-}
-
 /* No kernel has one that is empty, or begins at 0. */
 TEST(a_range_of_ports_that_is_none)
 {
-    static const char *const folders[] = {"proc", "proc/sys", "proc/sys/net", "proc/sys/net/ipv4"};
-    static const char *const wrong[] = {"",       "x",          "1024",  "0 2000",
-                                        "2000 1", "1024 65536", "-1 20", "1024 max"};
-    enum { FOLDERS = sizeof folders / sizeof folders[0] };
-    char root[] = "/tmp/jr_host_reader_XXXXXX", path[128];
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
-    for (size_t i = 0; i < FOLDERS; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", root, folders[i]);
-        CU_ASSERT_EQUAL_FATAL(mkdir(path, 0700), 0);
+    static const char *const ranges[] = {"",           "x",     "1024",     "0 2000",  "2000 1",
+                                         "1024 65536", "-1 20", "1024 max", "1\t65535"};
+    SCRATCH(scratch);
+    JR_EACH(range, ranges) {
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+        struct jr_host hw;
+        char file[128];
+        bool good = strcmp(*range, "1\t65535") == 0;
+        (void)snprintf(file, sizeof file, "proc/sys/net/ipv4/ip_local_port_range %s", *range);
+        scratch_tree(&scratch, file);
+        CU_ASSERT_EQUAL(jr_host_probe(&hw, &arena, scratch.dir, no_env, NULL), 0);
+        CU_ASSERT_EQUAL(hw.port_low, good ? 1 : JR_HOST_PORT_LOW);
+        CU_ASSERT_EQUAL(hw.port_high, good ? 65535 : JR_HOST_PORT_HIGH);
     }
-    (void)snprintf(path, sizeof path, "%s/%s/ip_local_port_range", root, folders[FOLDERS - 1]);
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        check_range(root, path, wrong[i], JR_HOST_PORT_LOW);
-    check_range(root, path, "1\t65535\n", 1);
-    CU_ASSERT_EQUAL(unlink(path), 0);
-    for (size_t i = FOLDERS; i > 0; i--) {
-        (void)snprintf(path, sizeof path, "%s/%s", root, folders[i - 1]);
-        CU_ASSERT_EQUAL(rmdir(path), 0);
-    }
-    CU_ASSERT_EQUAL(rmdir(root), 0);
 }

@@ -32,6 +32,25 @@ static inline void scratch_write(const struct scratch *scratch, const char *name
     (void)close(fd);
 }
 
+/* Write files beneath the folder, "PATH TEXT|PATH TEXT", each with a newline behind its text, and
+ * the folders that they are in. */
+static inline void scratch_tree(const struct scratch *scratch, const char *files)
+{
+    EACH_PART(file, files) {
+        char *text = file + strcspn(file, " "), line[2048];
+        if (*file == '\0')
+            continue;
+        (void)snprintf(line, sizeof line, "%s\n", *text == ' ' ? text + 1 : "");
+        *text = '\0';
+        for (char *at = file; (at = strchr(at, '/')) != NULL; at++) {
+            *at = '\0';
+            (void)mkdirat(scratch->fd, file, 0700);
+            *at = '/';
+        }
+        scratch_write(scratch, file, line);
+    }
+}
+
 /* The bytes of `name` there; "-": there is no such file, or it is a link. */
 static inline void scratch_check(const struct scratch *scratch, const char *name,
                                  const char *expected)
