@@ -1,96 +1,75 @@
-#include <stddef.h>
-#include <stdio.h>
-#include <sys/stat.h>
-
 #include "base/did_you_mean.h"
 
 #include "scratch.h"
-#include "unit.h"
+
+/* What is typed, and what that finds, "typed>found": below a folder with files. */
+static void check_files(const char *files, const char *rows,
+                        bool (*find)(struct jr_buf *ret, const char *base, const char *typed))
+{
+    SCRATCH(scratch);
+    scratch_tree(&scratch, files);
+    EACH_PART(row, rows) {
+        struct jr_buf found JR_BUF_CLEANUP = JR_BUF_INIT;
+        char *meant = strchr(row, '>');
+        *meant++ = '\0';
+        bool any = find(&found, scratch.dir, row);
+        CU_ASSERT_EQUAL(any, *meant != '\0');
+        JR_ASSERT_TEXT(any ? found.data : "", meant);
+    }
+}
+
+/* As a path below the folder. */
+static bool find_spec(struct jr_buf *ret, const char *base, const char *typed)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", base, typed);
+    if (!jr_near_file_find(ret, path))
+        return false;
+    CU_ASSERT_EQUAL(strncmp(ret->data, base, strlen(base)), 0);
+    memmove(ret->data, ret->data + strlen(base) + 1, strlen(ret->data) - strlen(base));
+    return true;
+}
 
 TEST(finds_the_file_that_was_meant)
 {
-    static const char *const files[] = {
-        "train.jobrun.yaml", "abc.yaml",         "short.yml",   "a.yaml",
-        "notes.txt",         "other.jobrun.yml", "train2.yaml", "longer.yaml"};
-    static const struct {
-        const char *typed, *meant;
-    } rows[] = {
-        /* without the end of its name, or with another */
-        {"train", "train.jobrun.yaml"},
-        {"short", "short.yml"},
-        {"train.yaml", "train.jobrun.yaml"},
-        {"other.yaml", "other.jobrun.yml"},
-        {"a.yml", "a.yaml"},
-        /* misspelt */
-        {"trian.jobrun.yaml", "train.jobrun.yaml"},
-        {"shrt", "short.yml"},
-        {"abd.yaml", "abc.yaml"},
-        {"longre.yml", "longer.yaml"},
-        /* nothing like them */
-        {"b.yaml", NULL},
-        {"evaluate.yaml", NULL},
-        {"notes", NULL},
-        {"notse.txt", NULL},
-        {"", NULL},
-        {"no-such-folder/train", NULL},
-    };
-    struct scratch scratch;
-    scratch_start(&scratch);
-    JR_EACH(row, files)
-        scratch_write(&scratch, *row, "");
-    JR_EACH(row, rows) {
-        char typed[128], meant[128];
-        struct jr_buf found JR_BUF_CLEANUP = JR_BUF_INIT;
-        (void)snprintf(typed, sizeof typed, "%s/%s", scratch.dir, row->typed);
-        (void)snprintf(meant, sizeof meant, "%s/%s", scratch.dir,
-                       row->meant == NULL ? "" : row->meant);
-        bool any = jr_near_file_find(&found, typed);
-        CU_ASSERT_EQUAL(any, row->meant != NULL);
-        JR_ASSERT_TEXT(any ? found.data : meant, meant);
-    }
-    scratch_end(&scratch);
+    check_files("train.jobrun.yaml|abc.yaml|short.yml|a.yaml|notes.txt|other.jobrun.yml|"
+                "train2.yaml|longer.yaml",
+                /* without the end of its name, or with another */
+                "train>train.jobrun.yaml|short>short.yml|train.yaml>train.jobrun.yaml|"
+                "other.yaml>other.jobrun.yml|a.yml>a.yaml|"
+                /* misspelt */
+                "trian.jobrun.yaml>train.jobrun.yaml|shrt>short.yml|abd.yaml>abc.yaml|"
+                "longre.yml>longer.yaml|"
+                /* nothing like them */
+                "b.yaml>|evaluate.yaml>|notes>|notse.txt>|>|no-such-folder/train>",
+                find_spec);
+}
+
+static bool find_program(struct jr_buf *ret, const char *base, const char *typed)
+{
+    const char *colon = strchr(typed, ':');
+    return colon == NULL ? jr_near_file_any(ret, base, typed)
+                         : jr_near_program(ret, base, colon[1] == '-' ? NULL : colon + 1,
+                                           strncmp(typed, "eva", 3) == 0 ? "evaluate" : "pyhton3");
 }
 
 TEST(finds_the_program_that_was_meant)
 {
-    static const struct {
-        const char *typed, *meant; /* below the scratch folder */
-    } rows[] = {
-        {"./trian", "./train"}, {"bin/pyhton3", "bin/python3"},
-        {"trian", "train"},     {"./train", NULL},
-        {"./bni", NULL}, /* a folder */
-        {"no/trian", NULL},     {"./evaluate", NULL},
-    };
-    struct scratch scratch;
-    struct jr_buf found JR_BUF_CLEANUP = JR_BUF_INIT;
-    scratch_start(&scratch);
-    CU_ASSERT_EQUAL_FATAL(mkdirat(scratch.fd, "bin", 0700), 0);
-    CU_ASSERT_EQUAL_FATAL(mkdirat(scratch.fd, "sbin", 0700), 0);
-    scratch_write(&scratch, "train", "");
-    scratch_write(&scratch, "bin/python3", "");
-    scratch_write(&scratch, "sbin/pyhon", "");
-    JR_EACH(row, rows) {
-        bool any = jr_near_file_any(&found, scratch.dir, row->typed);
-        CU_ASSERT_EQUAL(any, row->meant != NULL);
-        JR_ASSERT_TEXT(any ? found.data : "", row->meant == NULL ? "" : row->meant);
-    }
-    CU_ASSERT_TRUE_FATAL(jr_near_program(&found, scratch.dir, "sbin:none:bin", "pyhton3"));
-    JR_ASSERT_TEXT(found.data, "python3");
-    CU_ASSERT_FALSE(jr_near_program(&found, scratch.dir, "bin", "evaluate"));
-    CU_ASSERT_FALSE(jr_near_program(&found, scratch.dir, "", "pyhton3"));
-    CU_ASSERT_FALSE(jr_near_program(&found, scratch.dir, NULL, "pyhton3"));
-    scratch_end(&scratch);
+    check_files("train|bin/python3|sbin/pyhon",
+                "./trian>./train|bin/pyhton3>bin/python3|trian>train|./train>|./bni>|no/trian>|"
+                "./evaluate>|"
+                /* in the folders of a search path */
+                "pyhton3:sbin:none:bin>python3|evaluate:bin>|pyhton3:>|pyhton3:->",
+                find_program);
 }
 
 TEST(finds_the_only_spec)
 {
-    struct scratch scratch;
+    SCRATCH(scratch);
     struct jr_buf found JR_BUF_CLEANUP = JR_BUF_INIT;
     char folder[128], spec[128];
-    scratch_start(&scratch);
     CU_ASSERT_FALSE(jr_near_file_only(&found, scratch.dir));
-    scratch_write(&scratch, "notes.yaml", "");
-    scratch_write(&scratch, "train.jobrun.yaml", "");
+    scratch_tree(&scratch, "notes.yaml|train.jobrun.yaml");
     (void)snprintf(folder, sizeof folder, "%s/", scratch.dir);
     (void)snprintf(spec, sizeof spec, "%s/train.jobrun.yaml", scratch.dir);
     CU_ASSERT_TRUE_FATAL(jr_near_file_only(&found, scratch.dir));
@@ -100,7 +79,6 @@ TEST(finds_the_only_spec)
     CU_ASSERT_FALSE(jr_near_file_only(&found, spec));
     scratch_write(&scratch, "b.jobrun.yml", "");
     CU_ASSERT_FALSE(jr_near_file_only(&found, scratch.dir));
-    scratch_end(&scratch);
 }
 
 TEST(tells_names_of_yaml_files)
@@ -153,28 +131,13 @@ TEST(finds_the_nearest)
 {
     static const char *const names[] = {"env",        "name", "nodes", "model", "parallelism",
                                         "world_size", "wait", "want",  NULL};
-    static const struct {
-        const char *word, *nearest;
-    } vectors[] = {
-        {"", NULL},
-        {"banana", NULL},
-        {"gpus", NULL},
-        {"evn", "env"},
-        {"nods", "nodes"},
-        {"node", "nodes"},
-        {"Nodes", "nodes"},
-        {"noodles", "nodes"},
-        {"paralelism", "parallelism"},
-        {"wordl_size", "world_size"},
-        {"want", "want"},
-        {"waxt", "wait"}, /* a tie: the first */
-    };
-    JR_EACH(row, vectors) {
-        const char *nearest = jr_did_you_mean(row->word, names);
-        if (row->nearest == NULL)
-            CU_ASSERT_PTR_NULL(nearest)
-        else
-            JR_ASSERT_TEXT(nearest, row->nearest);
+    /* of a tie the first */
+    EACH_PART(row, ">|banana>|gpus>|evn>env|nods>nodes|node>nodes|Nodes>nodes|noodles>nodes|"
+                   "paralelism>parallelism|wordl_size>world_size|want>want|waxt>wait") {
+        char *nearest = strchr(row, '>');
+        *nearest++ = '\0';
+        const char *found = jr_did_you_mean(row, names);
+        JR_ASSERT_TEXT(found == NULL ? "" : found, nearest);
     }
 }
 

@@ -27,7 +27,6 @@ static long size_of(const struct scratch *scratch, const char *name)
 
 TEST(failures_are_told)
 {
-    struct scratch scratch;
     struct jr_error err = {0};
     struct jr_draft_file draft = JR_DRAFT_FILE_INIT;
     CU_ASSERT_EQUAL(jr_draft_file_reserve(-1, "out.json", 1, 0600, &err), -1);
@@ -35,23 +34,21 @@ TEST(failures_are_told)
     CU_ASSERT_EQUAL(jr_draft_file_open(&draft, -1, "out.json", 0600, &err), -1);
     CU_ASSERT_EQUAL(draft.fd, -1);
     JR_ASSERT_TEXT(err.text, "cannot create out.json: Bad file descriptor");
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     scratch_write(&scratch, "out.json", "old");
     CU_ASSERT_EQUAL(jr_draft_file_open(&draft, scratch.fd, "out.json", 0600, &err), 0);
     CU_ASSERT_EQUAL(fill_with(&draft, NULL, &err), -1);
     JR_ASSERT_TEXT(err.text, "cannot write out.json: No space left on device");
     jr_draft_file_close(&draft);
     scratch_check(&scratch, "out.json", "old");
-    scratch_end(&scratch);
 }
 
 TEST(it_takes_its_place_when_it_is_published)
 {
-    struct scratch scratch;
     struct jr_error err = {0};
     struct jr_draft_file draft = JR_DRAFT_FILE_INIT;
     struct stat st = {0};
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     scratch_write(&scratch, "out.json", "old");
     CU_ASSERT_EQUAL(jr_draft_file_open(&draft, scratch.fd, "out.json", 0640, &err), 0);
     CU_ASSERT_EQUAL(fill_with(&draft, "new", &err), 0);
@@ -67,16 +64,14 @@ TEST(it_takes_its_place_when_it_is_published)
     JR_ASSERT_TEXT(err.text, "cannot write out.json: No such file or directory");
     jr_draft_file_close(&draft);
     CU_ASSERT_EQUAL(draft.fd, -1);
-    scratch_end(&scratch);
 }
 
 /* What was reserved, or filled in before, leaves nothing behind its end. */
 TEST(it_ends_where_it_was_last_filled)
 {
-    struct scratch scratch;
     struct jr_error err = {0};
     struct jr_draft_file draft = JR_DRAFT_FILE_INIT;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     CU_ASSERT_EQUAL(jr_draft_file_reserve(scratch.fd, "out.json", 5000, 0600, &err), 0);
     CU_ASSERT_EQUAL(size_of(&scratch, "out.json"), -1);
     CU_ASSERT_EQUAL(jr_draft_file_open(&draft, scratch.fd, "out.json", 0600, &err), 0);
@@ -88,7 +83,6 @@ TEST(it_ends_where_it_was_last_filled)
     CU_ASSERT_EQUAL(jr_draft_file_settle(&draft, false, &err), 0);
     scratch_check(&scratch, ".out.json", "short");
     jr_draft_file_close(&draft);
-    scratch_end(&scratch);
 }
 
 TEST(few_bytes_are_reserved_in_whole_pieces)
@@ -99,11 +93,9 @@ TEST(few_bytes_are_reserved_in_whole_pieces)
     } vectors[] = {{0, 0},         {1, 4096},      {4096, 4096},  {4097, 8192},
                    {65536, 65536}, {65537, 65537}, {70000, 70000}};
     JR_EACH(row, vectors) {
-        struct scratch scratch;
-        scratch_start(&scratch);
+        SCRATCH(scratch);
         CU_ASSERT_EQUAL(jr_draft_file_reserve(scratch.fd, "f", row->bytes, 0600, NULL), 0);
         CU_ASSERT_EQUAL(size_of(&scratch, ".f"), row->size);
-        scratch_end(&scratch);
     }
 }
 
@@ -112,10 +104,9 @@ TEST(few_bytes_are_reserved_in_whole_pieces)
 TEST(what_was_planted_is_replaced)
 {
     for (int i = 0; i < 5; i++) {
-        struct scratch scratch;
         struct jr_error err = {0};
         struct jr_draft_file draft = JR_DRAFT_FILE_INIT;
-        scratch_start(&scratch);
+        SCRATCH(scratch);
         int at = scratch.fd, failed = 0;
         scratch_write(&scratch, "victim", "precious");
         if (i < 2)
@@ -139,6 +130,5 @@ TEST(what_was_planted_is_replaced)
         jr_draft_file_close(&draft);
         scratch_check(&scratch, "victim", "precious");
         scratch_check(&scratch, "out.json", "new");
-        scratch_end(&scratch);
     }
 }

@@ -22,27 +22,25 @@ TEST(refuses_what_is_no_set)
         {"1,,2", 2},       {"1;2", 1},
     };
     JR_EACH(row, bad) {
-        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         struct jr_set set = {.count = 77};
         const char *at = NULL;
         CU_ASSERT_FALSE(jr_set_parse(&set, &arena, row->text, &at));
         CU_ASSERT_EQUAL(at - row->text, (ptrdiff_t)row->at);
         CU_ASSERT_EQUAL(set.count, 77);
-        jr_arena_release(&arena);
     }
 }
 
 TEST(refuses_too_many_ranges)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_set set;
     const char *at = NULL;
     for (unsigned i = 0; i < 5000; i++)
         jr_buf_printf(&text, i == 0 ? "%u" : ",%u", 10000 + i * 2);
     CU_ASSERT_FALSE(jr_set_parse(&set, &arena, text.data, &at));
     CU_ASSERT_EQUAL(at - text.data, 4096 * 6);
-    jr_arena_release(&arena);
 }
 
 /* Print the members below 32, of which there are two accounts. */
@@ -62,52 +60,34 @@ static void print_members(struct jr_buf *out, const struct jr_set *set)
 
 TEST(reads_sets)
 {
-    static const struct {
-        const char *text, *members;
-    } good[] = {
-        {"all", "0-31"},
-        {"none", "none"},
-        {"0", "0"},
-        {"3-3", "3"},
-        {"0-3,8,10-14/2", "0-3,8,10,12,14"},
-        {"8,0-3", "0-3,8"},
-        {"0-6/2,1-7/2", "0-7"},
-        {"0-5/3", "0,3"},
-        {"30-4294967295", "30-31"},
-    };
-    JR_EACH(row, good) {
+    EACH_PART(row, "all=0-31|none=none|0=0|3-3=3|0-3,8,10-14/2=0-3,8,10,12,14|8,0-3=0-3,8|"
+                   "0-6/2,1-7/2=0-7|0-5/3=0,3|30-4294967295=30-31") {
         JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         struct jr_set set;
         const char *at = NULL;
-        CU_ASSERT_TRUE_FATAL(jr_set_parse(&set, &arena, row->text, &at));
+        char *members = strchr(row, '=');
+        *members++ = '\0';
+        CU_ASSERT_TRUE_FATAL(jr_set_parse(&set, &arena, row, &at));
         print_members(&text, &set);
-        JR_ASSERT_TEXT(text.data, row->members);
+        JR_ASSERT_TEXT(text.data, members);
         for (size_t j = 1; j < set.count; j++)
             CU_ASSERT_TRUE(set.ranges[j - 1].first < set.ranges[j].first);
-        jr_arena_release(&arena);
     }
 }
 
 TEST(finds_the_largest)
 {
-    static const struct {
-        const char *text;
-        bool found;
-        uint32_t largest;
-    } vectors[] = {
-        {"all", false, 0}, {"none", false, 0}, {"0", true, 0},
-        {"9,3", true, 9},  {"0-9/4", true, 8}, {"0-20/10,5-7", true, 20},
-    };
-    JR_EACH(row, vectors) {
-        struct jr_arena arena = JR_ARENA_INIT;
+    EACH_PART(row, "all=|none=|0=0|9,3=9|0-9/4=8|0-20/10,5-7=20") {
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         struct jr_set set;
         const char *at;
         uint32_t largest = 0;
-        CU_ASSERT_TRUE_FATAL(jr_set_parse(&set, &arena, row->text, &at));
-        CU_ASSERT_EQUAL(jr_set_max(&set, &largest), row->found);
-        CU_ASSERT_EQUAL(largest, row->largest);
-        jr_arena_release(&arena);
+        char *found = strchr(row, '=');
+        *found++ = '\0';
+        CU_ASSERT_TRUE_FATAL(jr_set_parse(&set, &arena, row, &at));
+        CU_ASSERT_EQUAL(jr_set_max(&set, &largest), *found != '\0');
+        CU_ASSERT_EQUAL(largest, (uint32_t)strtoul(found, NULL, 10));
     }
 }
 
@@ -116,14 +96,13 @@ TEST(finds_the_largest)
 TEST(compares_without_walking)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     struct jr_set set;
     const char *at;
     for (int i = 0; i < 4096; i++)
         jr_buf_printf(&text, "%s%d-4294967295/65536", i == 0 ? "" : ",", i);
     CU_ASSERT_TRUE(jr_set_parse(&set, &arena, text.data, &at));
     CU_ASSERT_EQUAL(set.count, 4096);
-    jr_arena_release(&arena);
 }
 
 /* In whatever order they come. */
@@ -149,12 +128,11 @@ TEST(refuses_what_overlaps)
     };
     for (size_t i = 0; i < 2 * (sizeof vectors / sizeof *vectors); i++) {
         JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         const char *a = vectors[i / 2].a, *b = vectors[i / 2].b, *at;
         struct jr_set set;
         jr_buf_printf(&text, "%s,%s", i % 2 == 0 ? a : b, i % 2 == 0 ? b : a);
         CU_ASSERT_NOT_EQUAL(jr_set_parse(&set, &arena, text.data, &at), vectors[i / 2].meet);
-        jr_arena_release(&arena);
     }
 }
 
@@ -172,11 +150,10 @@ TEST(prints)
 
 TEST(makes_masks)
 {
-    static const char *const bad[] = {"", "all", "none", "1-", "-1", "1024", "0-1024", "x"};
     cpu_set_t cpus;
-    JR_EACH(row, bad) {
+    EACH_PART(bad, "|all|none|1-|-1|1024|0-1024|x") {
         memset(&cpus, 0xff, sizeof cpus);
-        CU_ASSERT_FALSE(jr_set_cpus(&cpus, sizeof cpus, *row));
+        CU_ASSERT_FALSE(jr_set_cpus(&cpus, sizeof cpus, bad));
         CU_ASSERT_EQUAL(CPU_COUNT(&cpus), 0);
     }
     CU_ASSERT_TRUE(jr_set_cpus(&cpus, sizeof cpus, "0-2,9,1023"));

@@ -64,59 +64,49 @@ TEST(refuses)
 
 TEST(has_one_normal_form)
 {
-    static const char *const good[][2] = {
-        {"exit", "exit"},
-        {"exit:75", "exit:75"},
-        {"exit:75,1-3", "exit:1-3,75"},
-        {"exit:1-255", "exit:1-255"},
-        {"signal", "signal"},
-        {"signal:SEGV", "signal:SIGSEGV"},
-        {"signal:SIGSEGV,KILL", "signal:SIGKILL,SIGSEGV"},
-        {"signal:RTMIN+3", "signal:SIGRTMIN+3"},
-        {"oom", "oom"},
-        {"hang", "hang"},
-        {"timeout", "timeout"},
-        {"start", "start"},
-        {"result", "result"},
-        {"stderr:/CUDA error|NCCL/", "stderr:/CUDA error|NCCL/"},
-        {"stderr:/a/b:c/", "stderr:/a/b:c/"},
-    };
-    struct jr_arena arena = JR_ARENA_INIT;
-    JR_EACH(row, good) {
+    EACH_PART(row, "exit>|exit:75>|exit:75,1-3>exit:1-3,75|exit:1-255>|signal>|"
+                   "signal:SEGV>signal:SIGSEGV|signal:SIGSEGV,KILL>signal:SIGKILL,SIGSEGV|"
+                   "signal:RTMIN+3>signal:SIGRTMIN+3|oom>|hang>|timeout>|start>|result>|"
+                   "stderr:/CUDA error:NCCL/>|stderr:/a/b:c/>") {
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         struct jr_restart_trigger trigger;
         struct jr_restart_trigger_fault fault;
-        struct jr_buf text = JR_BUF_INIT;
-        CU_ASSERT_TRUE_FATAL(jr_restart_trigger_parse(&trigger, &arena, (*row)[0], &fault));
+        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+        char *normal = strchr(row, '>'); /* nothing: as it is */
+        *normal++ = '\0';
+        CU_ASSERT_TRUE_FATAL(jr_restart_trigger_parse(&trigger, &arena, row, &fault));
         jr_restart_trigger_print(&text, &trigger);
-        CU_ASSERT_STRING_EQUAL(text.data, (*row)[1]);
-        jr_buf_release(&text);
+        JR_ASSERT_TEXT(text.data, *normal == '\0' ? row : normal);
     }
-    jr_arena_release(&arena);
 }
 
 TEST(takes_codes_and_signals)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_restart_trigger trigger;
-    struct jr_restart_trigger_fault fault;
-    CU_ASSERT_TRUE(jr_restart_trigger_parse(&trigger, &arena, "exit", &fault));
-    CU_ASSERT_TRUE(jr_restart_trigger_takes_code(&trigger, 1));
-    CU_ASSERT_TRUE(jr_restart_trigger_takes_code(&trigger, 255));
-    CU_ASSERT_FALSE(jr_restart_trigger_takes_code(&trigger, 0));
-    CU_ASSERT_FALSE(jr_restart_trigger_takes_signal(&trigger, SIGSEGV));
-    CU_ASSERT_TRUE(jr_restart_trigger_parse(&trigger, &arena, "exit:2,75", &fault));
-    CU_ASSERT_TRUE(jr_restart_trigger_takes_code(&trigger, 75));
-    CU_ASSERT_FALSE(jr_restart_trigger_takes_code(&trigger, 3));
-    CU_ASSERT_TRUE(jr_restart_trigger_parse(&trigger, &arena, "signal", &fault));
-    CU_ASSERT_TRUE(jr_restart_trigger_takes_signal(&trigger, SIGKILL));
-    CU_ASSERT_FALSE(jr_restart_trigger_takes_signal(&trigger, 0));
-    CU_ASSERT_FALSE(jr_restart_trigger_takes_code(&trigger, 9));
-    CU_ASSERT_TRUE(jr_restart_trigger_parse(&trigger, &arena, "signal:SEGV", &fault));
-    CU_ASSERT_TRUE(jr_restart_trigger_takes_signal(&trigger, SIGSEGV));
-    CU_ASSERT_FALSE(jr_restart_trigger_takes_signal(&trigger, SIGBUS));
-    CU_ASSERT_FALSE(jr_restart_trigger_takes_signal(&trigger, 65));
-    CU_ASSERT_TRUE(jr_restart_trigger_parse(&trigger, &arena, "oom", &fault));
-    CU_ASSERT_FALSE(jr_restart_trigger_takes_signal(&trigger, SIGKILL));
-    CU_ASSERT_EQUAL(trigger.kind, JR_RESTART_TRIGGER_OOM);
-    jr_arena_release(&arena);
+    /* the trigger, and codes and signals that it takes, and does not */
+    static const struct {
+        const char *text;
+        int codes[2], no_codes[2], signals[2], no_signals[3];
+    } rows[] = {
+        {"exit", {1, 255}, {0}, {0}, {SIGSEGV}},
+        {"exit:2,75", {75, 2}, {3}, {0}, {0}},
+        {"signal", {0}, {9}, {SIGKILL, SIGBUS}, {0}},
+        {"signal:SEGV", {0}, {0}, {SIGSEGV}, {0, SIGBUS, 65}},
+        {"oom", {0}, {1}, {0}, {SIGKILL}},
+    };
+    JR_EACH(row, rows) {
+        struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
+        struct jr_restart_trigger trigger;
+        struct jr_restart_trigger_fault fault;
+        CU_ASSERT_TRUE_FATAL(jr_restart_trigger_parse(&trigger, &arena, row->text, &fault));
+        for (int i = 0; i < 2; i++) {
+            CU_ASSERT_EQUAL(jr_restart_trigger_takes_code(&trigger, row->codes[i]),
+                            row->codes[i] != 0);
+            CU_ASSERT_EQUAL(jr_restart_trigger_takes_signal(&trigger, row->signals[i]),
+                            row->signals[i] != 0);
+            CU_ASSERT_FALSE(jr_restart_trigger_takes_code(&trigger, row->no_codes[i]));
+        }
+        for (int i = 0; i < 3; i++)
+            CU_ASSERT_FALSE(jr_restart_trigger_takes_signal(&trigger, row->no_signals[i]));
+        CU_ASSERT_EQUAL(trigger.kind == JR_RESTART_TRIGGER_OOM, strcmp(row->text, "oom") == 0);
+    }
 }

@@ -146,8 +146,7 @@ TEST(reads_the_first_line)
         {"\177ELF", NULL, NULL, NULL},
         {"echo\n#!/bin/sh\n", NULL, NULL, NULL},
     };
-    struct scratch scratch;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     JR_EACH(row, rows) {
         struct jr_buf help JR_BUF_CLEANUP = JR_BUF_INIT;
         scratch_write(&scratch, "a b", row->text);
@@ -160,5 +159,4 @@ TEST(reads_the_first_line)
     struct jr_shebang none = jr_shebang_read(&arena, scratch.fd, "nowhere");
     CU_ASSERT_PTR_NULL(none.interpreter);
     jr_arena_release(&arena);
-    scratch_end(&scratch);
 }
