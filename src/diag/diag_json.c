@@ -1,4 +1,5 @@
-/* The forms of a report that are JSON: in the words of the contract, for GitLab, and SARIF. */
+/* The forms of a report that are JSON: in the words of the contract, for GitLab, and SARIF.
+ * Declared in internal.h. */
 #include "diag/internal.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
-/* The forms of a report that are text: for people, and for the services that run checks. */
+/* The forms of a report that are text: for people, and for the services that run checks. Declared
+ * in internal.h and diag.h. */
 #include "diag/internal.h"
 
 #include <string.h>
