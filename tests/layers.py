@@ -31,7 +31,7 @@ SEES = {
     "output": "spawn store plan eventloop base",
     "wireup": "base",
     "run": "wireup output spawn store plan eventloop base",
-    "judge": "run output store base",
+    "judge": "run output store plan base",
     "record": "judge run spawn store base",
     "report": "record judge run output store base",
     "cluster": "wireup spawn output store plan eventloop base",

@@ -19,6 +19,7 @@
 #include "base/strv.h"
 #include "judge/exception.h"
 #include "judge/words.h"
+#include "plan/planner.h"
 #include "store/outcome.h"
 #include "store/progress.h"
 
@@ -153,7 +154,10 @@ static uint64_t explain_failure(struct jr_judge *judge, uint32_t i)
     struct jr_arena *arena = &judge->report->arena;
     struct jr_exception exception = {0};
     if (rank->end == JR_END_START) {
-        report->error = start_error(arena, plan, rank, judge->outcome->start_text);
+        struct jr_plan_rank whole = *plan;
+        if (whole.env == NULL) /* where its PATH is */
+            whole = jr_plan_rank_at(judge->plan, plan->rank, arena);
+        report->error = start_error(arena, &whole, rank, judge->outcome->start_text);
         return 0;
     }
     if (rank->end == JR_END_LOST) {

@@ -241,9 +241,10 @@ static const char *shown_prefix(const struct jr_compiled_template *prefix,
     return jr_buf_keep(&shown, arena);
 }
 
-/* Fill all of a rank, in `arena`; texts on the way are in `scratch`. */
+/* Fill all of a rank, in `arena`, its environment only if `env`; texts on the way are in `scratch`.
+ */
 static void fill_rank(struct jr_build *build, const char *own_dir, struct jr_plan_rank *rank,
-                      struct jr_arena *arena, struct jr_arena *scratch)
+                      bool env, struct jr_arena *arena, struct jr_arena *scratch)
 {
     struct jr_scope scope;
     fill_place(build, rank);
@@ -251,12 +252,15 @@ static void fill_rank(struct jr_build *build, const char *own_dir, struct jr_pla
     scope.lasting = build->arena;
     fill_paths(build, own_dir, rank, &scope, arena, scratch);
     struct jr_addition *addition = jr_additions_find(&build->additions, rank->rank);
+    const struct jr_env_more *more = addition == NULL ? NULL : &addition->env;
     rank->argv = jr_compiled_templates_expand(&build->argv, arena, &scope);
     if (addition != NULL)
         rank->argv = jr_addition_argv(addition, arena, rank->argv, &scope);
     rank->drop = addition == NULL ? NULL : addition->drop;
-    rank->env = jr_environment_expand(&build->env, addition == NULL ? NULL : &addition->env, arena,
-                                      &scope, &rank->env_own);
+    if (env)
+        rank->env = jr_environment_expand(&build->env, more, arena, &scope, &rank->env_own);
+    else
+        rank->env_own = jr_environment_own(&build->env, more);
     rank->prefix = shown_prefix(&build->prefix, &scope, arena, scratch);
     for (int i = 0; i < 2; i++)
         rank->around[i] = shown_prefix(&build->around[i], &scope, arena, scratch);
@@ -283,11 +287,15 @@ static void build_ranks(struct jr_build *build)
     struct jr_plan *plan = build->plan;
     plan->ranks = jr_arena_array(build->arena, plan->world_size, sizeof *plan->ranks);
     for (uint32_t i = 0; i < plan->world_size; i++) {
+        struct jr_arena scratch = JR_ARENA_INIT;
         if (build->arena->failed || build->scratch->failed)
             return;
         plan->ranks[i].rank = i;
         find_node_from_last(build, &plan->ranks[i]);
-        fill_rank(build, plan->own_dir, &plan->ranks[i], build->arena, build->scratch);
+        fill_rank(build, plan->own_dir, &plan->ranks[i], plan->build == NULL, build->arena,
+                  &scratch);
+        build->scratch->failed |= scratch.failed;
+        jr_arena_release(&scratch);
     }
 }
 
@@ -309,10 +317,10 @@ struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,
                                     struct jr_arena *arena)
 {
     struct jr_plan_rank made = {.rank = rank};
-    if (plan->ranks != NULL)
+    if (plan->build == NULL)
         return plan->ranks[rank];
     find_node_from_last(plan->build, &made);
-    fill_rank(plan->build, plan->own_dir, &made, arena, arena);
+    fill_rank(plan->build, plan->own_dir, &made, true, arena, arena);
     return made;
 }
 
@@ -510,9 +518,11 @@ static void fill_plan_helper(struct jr_plan *plan, const struct jr_scopes *scope
     helper->env = env.items;
 }
 
+/* Whether ranks are made from the templates when they are asked for. The helper that ranks are
+ * forked from is planned from what they share. */
 static bool is_lazy_plan(const struct jr_build *build)
 {
-    return build->options.lazy && build->job->start_method == JR_START_SPAWN;
+    return build->options.keeps != JR_PLAN_KEEPS_ALL && build->job->start_method == JR_START_SPAWN;
 }
 
 /* What there is of each rank. */
@@ -525,7 +535,7 @@ static enum jr_status add_plan_ranks(struct jr_build *build)
         plan->same_argv &= additions->items[i].args.count == 0;
     if (is_lazy_plan(build))
         plan->build = build;
-    else
+    if (plan->build == NULL || build->options.keeps == JR_PLAN_KEEPS_NO_ENV)
         build_ranks(build);
     const struct jr_environment *env = &build->env;
     if (build->job->setup != NULL)
@@ -535,7 +545,7 @@ static enum jr_status add_plan_ranks(struct jr_build *build)
             .drop = env->drop.items,
             .package = env->package,
         };
-    if (plan->ranks != NULL)
+    if (plan->build == NULL)
         fill_plan_helper(plan, &build->scopes, build->arena);
     if (build->arena->failed || build->scratch->failed)
         return JR_STATUS_LAUNCH;

@@ -553,7 +553,8 @@ void jr_session_close(struct jr_session *session)
     jr_spec_free(session->file);
     jr_session_close_sweep(session);
     jr_history_release(&session->history);
-    jr_arena_release(&session->plans);
+    for (int i = 0; i < 2; i++)
+        jr_arena_release(&session->plans[i]);
     jr_arena_release(&session->arena);
     free(session);
 }

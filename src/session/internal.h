@@ -136,7 +136,8 @@ struct jr_session {
     bool placed;                   /* a cell of one node, which an agent runs on it */
     struct jr_resolution resolution;
     struct jr_plan plan;
-    struct jr_arena plans; /* that plan's, after the first attempt */
+    struct jr_arena plans[2]; /* that plan's, after the first attempt, in the one that is not */
+    unsigned spare;
     uint32_t attempt;
     struct jr_plan_mpi mpi; /* see session_mpi.h */
     bool mpi_found;

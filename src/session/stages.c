@@ -445,7 +445,7 @@ static enum jr_status build_session_plan(struct jr_session *session, struct jr_p
         .attempt = session->attempt,
         .mpi = session->mpi,
         .inject = session->options.inject,
-        .lazy = session->options.lazy,
+        .keeps = session->options.lazy ? JR_PLAN_KEEPS_NONE : JR_PLAN_KEEPS_NO_ENV,
         .support = support != NULL ? support : jr_support_find(&session->arena),
     };
     return jr_plan_build(ret, arena, jr_freeze_job(session), &options, &session->diags);
@@ -495,13 +495,14 @@ enum jr_status jr_session_plan_as(struct jr_session *session, const char *run_id
 
 enum jr_status jr_session_plan_again(struct jr_session *session, struct jr_error *err)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    /* the last attempt's plan stays in the other one until this one is there */
+    struct jr_arena *arena = &session->plans[session->spare];
     struct jr_diags printed = session->diags; /* each warning once */
     struct jr_artifacts *before = NULL;
     struct jr_plan plan;
     session->attempt++;
     session->diags = (struct jr_diags){0};
-    enum jr_status status = build_session_plan(session, &plan, &arena, session->dir.id);
+    enum jr_status status = build_session_plan(session, &plan, arena, session->dir.id);
     jr_diags_release(&session->diags);
     session->diags = printed;
     if (status != JR_STATUS_OK)
@@ -509,14 +510,14 @@ enum jr_status jr_session_plan_again(struct jr_session *session, struct jr_error
     else if (jr_artifacts_before(&before, &plan, session->dir.fd, err) != 0)
         status = JR_STATUS_LAUNCH;
     if (status != JR_STATUS_OK) {
-        jr_arena_release(&arena);
+        jr_arena_release(arena);
         session->attempt--;
         return status;
     }
     jr_artifacts_free(session->before);
     session->before = before;
-    jr_arena_release(&session->plans);
-    session->plans = arena;
+    session->spare = !session->spare;
+    jr_arena_release(&session->plans[session->spare]);
     session->plan = plan;
     return JR_STATUS_OK;
 }

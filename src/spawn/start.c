@@ -21,6 +21,7 @@
 #include "base/raw_call.h"
 #include "base/strv.h"
 #include "base/syscalls.h"
+#include "plan/planner.h"
 #include "spawn/control.h"
 #include "spawn/program.h"
 #include "store/run_folder.h"
@@ -155,7 +156,8 @@ static int choose_life_line(const struct jr_budget *budget)
 int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
                     const struct jr_run_options *options, const struct jr_budget *budget)
 {
-    *starter = (struct jr_starter){.options = options,
+    *starter = (struct jr_starter){.plan = plan,
+                                   .options = options,
                                    .runner = getpid(),
                                    .attempt_fd = -1,
                                    .controls = jr_control_wanted(plan),
@@ -354,10 +356,14 @@ int jr_start_prepare(struct jr_starter *starter, unsigned n, const struct jr_pla
     *started = JR_STARTED_NONE;
     jr_start_child(starter, child);
     child->shift = (int)n * (JR_SLOT_NEXT - JR_SLOT_PIPE_OUT);
+    jr_arena_release(&flight->words);
+    char **env = rank->env;
+    if (env == NULL)
+        env = jr_plan_rank_at(starter->plan, rank->rank, &flight->words).env;
     child->argv = rank->argv;
     child->env = jr_exported_extend(
-        &starter->exported,
-        jr_exported_join(&starter->exported, rank->env, rank->env_own, rank->drop), starter->more);
+        &starter->exported, jr_exported_join(&starter->exported, env, rank->env_own, rank->drop),
+        starter->more);
     child->workdir = rank->workdir;
     child->input = rank->input;
     child->extra = starter->controls;
@@ -369,7 +375,7 @@ int jr_start_prepare(struct jr_starter *starter, unsigned n, const struct jr_pla
     }
     if (rank->cpus != NULL && !jr_set_cpus(flight->cpus, sizeof flight->cpus, rank->cpus))
         started->stage = JR_STAGE_CPUS;
-    else if (child->env == NULL ||
+    else if (child->env == NULL || flight->words.failed ||
              (child->extra && open_socket(child, JR_SLOT_EXTRA, &started->control) != 0) ||
              (child->pmi && open_socket(child, JR_SLOT_PMI, &started->pmi) != 0))
         started->stage = JR_STAGE_CLONE;

@@ -79,6 +79,7 @@ struct jr_started {
 struct jr_flight {
     struct jr_child child;
     struct jr_started started;
+    struct jr_arena words;  /* its environment, until the flight's next start */
     char *stack;            /* the child side's */
     uint32_t up;            /* 1, until the kernel sees the child execute or
                                end (CLONE_CHILD_CLEARTID) */
@@ -88,6 +89,7 @@ struct jr_flight {
 };
 
 struct jr_starter {
+    const struct jr_plan *plan;
     const struct jr_run_options *options;
     pid_t runner;
     struct jr_flight flights[JR_FLIGHTS];

@@ -338,7 +338,7 @@ class Wrong(Hosts):
         done = self.run_on(7, "true")
         self.assertRegex(done.stderr, r"node [01] \(n[12]\) did not answer: ssh: "
                          r"connect to host 127.0.0.1 port 1: Connection refused.*"
-                         "; try: ssh n[12] true")
+                         "; try: ssh -F [^ ]+/config n[12] true")
 
     def test_a_host_without_jobrun(self):
         done = self.run_on(7, "true", words=(

@@ -31,7 +31,8 @@ struct jr_plan_rank {
     uint32_t at[JR_AXIS_COUNT];    /* coordinates */
     uint32_t group[JR_AXIS_COUNT]; /* index of its group on each axis */
     char **argv;                   /* NULL-terminated */
-    char **env;                    /* NULL-terminated NAME=VALUE */
+    char **env;                    /* NULL-terminated NAME=VALUE; NULL in plan->ranks where there
+                                      is a plan->build, of which it is made for each start */
     uint32_t env_own;              /* the first so many are set by jobrun, by
                                       the same names in the same order for all
                                       ranks but those of `per_rank`; the rest
@@ -122,8 +123,8 @@ struct jr_plan {
                                         NULL */
     struct jr_plan_rank *ranks;      /* all of the world, by rank; NULL in a lazy plan,
                                         which is told by jr_session_tell only */
-    struct jr_build *build;          /* what the ranks of a lazy plan are made from, one
-                                        by one; else NULL */
+    struct jr_build *build;          /* what ranks are made from, one by one, where not all of
+                                        them is kept; else NULL */
     bool same_argv;                  /* all ranks have the arguments of rank 0 */
     uint32_t first, count;           /* those that this jobrun starts */
     uint32_t attempt;                /* the number of it: folders are named so */

@@ -33,6 +33,7 @@
 #include "base/io.h"
 #include "base/pidfd.h"
 #include "base/strv.h"
+#include "plan/planner.h"
 #include "run/internal.h"
 #include "run/process_probe.h"
 #include "store/run_folder.h"
@@ -146,6 +147,13 @@ static char **make_command(struct jr_hang_rank *hung)
     return hung->first.arena.failed ? NULL : argv.items;
 }
 
+/* Kept, or made in `arena`. */
+static char **rank_env(const struct jr_runner *runner, const struct jr_plan_rank *rank,
+                       struct jr_arena *arena)
+{
+    return rank->env != NULL ? rank->env : jr_plan_rank_at(runner->plan, rank->rank, arena).env;
+}
+
 static void start_command(struct jr_hang_rank *hung)
 {
     struct jr_runner *runner = hung->runner;
@@ -155,12 +163,13 @@ static void start_command(struct jr_hang_rank *hung)
     char log[PATH_MAX];
     jr_start_child(&runner->starter, &child);
     child.argv = make_command(hung);
-    child.env = rank->env;
+    child.env = rank_env(runner, rank, &hung->first.arena);
     child.workdir = rank->workdir;
     (void)snprintf(log, sizeof log, "%s/hang.txt", rank->dir == NULL ? "." : rank->dir);
     child.streams[0].path = child.streams[1].path = log;
     child.streams[0].shared = child.streams[1].shared = true;
-    if (child.argv == NULL || jr_start_program(&runner->starter, &child, &started) != 0) {
+    if (child.argv == NULL || hung->first.arena.failed ||
+        jr_start_program(&runner->starter, &child, &started) != 0) {
         JR_TELL(runner, .name = JR_EVENT_EVIDENCE_FAILED, .says = JR_SAYS(ERRNO),
                 .rank = rank->rank, .error = errno);
         return;
@@ -191,9 +200,12 @@ static uint32_t signal_hung_ranks(struct jr_runner *runner)
     uint32_t asked = 0;
     for (uint32_t i = 0; i < runner->next; i++) {
         struct jr_rank_run *rank = &runner->ranks[i];
-        const char *handler = jr_env_get(rank->plan->env, "PYTHONFAULTHANDLER");
+        struct jr_arena arena = JR_ARENA_INIT;
+        char **env = rank_env(runner, rank->plan, &arena);
+        const char *handler = arena.failed ? NULL : jr_env_get(env, "PYTHONFAULTHANDLER");
         bool handled = runner->plan->form == JR_FORM_PYTHON && handler != NULL && *handler != '\0';
         int sig = name != NULL ? jr_signals_number(name) : handled ? SIGABRT : 0;
+        jr_arena_release(&arena);
         struct rlimit limit;
         if (sig == 0 || !is_hung_rank_alive(rank))
             continue;

@@ -9,6 +9,7 @@
 #ifndef JR_SAMPLE_H
 #define JR_SAMPLE_H
 
+#include "diag/diag.h"
 #include "plan/planner.h"
 #include "resolve/job.h"
 #include "unit.h"

@@ -1,4 +1,5 @@
-/* A lazy plan prints the same as a plan whose ranks are all in memory. */
+/* A plan that does not keep all of its ranks prints the same as one whose ranks are all in memory,
+ * and has of the ranks what it says. */
 #include "sample.h"
 #include "plan/plan_print.h"
 
@@ -26,23 +27,34 @@ static char *print(const struct jr_plan *plan, unsigned form, const struct jr_dr
     return jr_buf_detach(&out);
 }
 
-/* Two samples of one job, the second one lazy: as JSON, as text with variables, and without. */
-static void compare(struct sample *whole, struct sample *lazy, unsigned forms)
+/* Three samples of one job, which differ in what is kept of the ranks: all told as JSON, as text
+ * with variables, and without. */
+static void compare(struct sample s[static 3], unsigned forms)
 {
-    lazy->options.lazy = true;
-    CU_ASSERT_EQUAL_FATAL(sample_build(whole), JR_STATUS_OK);
-    CU_ASSERT_EQUAL_FATAL(sample_build(lazy), JR_STATUS_OK);
-    CU_ASSERT_PTR_NULL(lazy->plan.ranks);
-    CU_ASSERT_EQUAL(whole->diags.warnings, lazy->diags.warnings);
-    for (unsigned form = 0; form < forms; form++) {
-        char *expected = print(&whole->plan, form, NULL);
-        char *told = print(&lazy->plan, form, NULL);
-        JR_ASSERT_TEXT(told, expected);
-        free(expected);
-        free(told);
+    for (int keeps = JR_PLAN_KEEPS_ALL; keeps <= JR_PLAN_KEEPS_NONE; keeps++) {
+        s[keeps].options.keeps = (unsigned)keeps;
+        CU_ASSERT_EQUAL_FATAL(sample_build(&s[keeps]), JR_STATUS_OK);
+        CU_ASSERT_EQUAL(s[0].diags.warnings, s[keeps].diags.warnings);
+        for (unsigned form = 0; form < forms; form++) {
+            char *expected = print(&s[0].plan, form, NULL);
+            char *told = print(&s[keeps].plan, form, NULL);
+            JR_ASSERT_TEXT(told, expected);
+            free(expected);
+            free(told);
+        }
     }
-    sample_release(whole);
-    sample_release(lazy);
+    CU_ASSERT_PTR_NULL(s[JR_PLAN_KEEPS_NONE].plan.ranks);
+    for (uint32_t i = 0; i < s[0].plan.world_size; i++) {
+        const struct jr_plan_rank *whole = &s[JR_PLAN_KEEPS_ALL].plan.ranks[i];
+        const struct jr_plan_rank *place = &s[JR_PLAN_KEEPS_NO_ENV].plan.ranks[i];
+        CU_ASSERT_PTR_NULL(place->env);
+        JR_ASSERT_TEXT(place->argv[0], whole->argv[0]);
+        CU_ASSERT_EQUAL(place->env_own, whole->env_own);
+        CU_ASSERT_EQUAL(place->node_rank, whole->node_rank);
+        JR_ASSERT_TEXT(place->result_path, whole->result_path);
+    }
+    for (int keeps = JR_PLAN_KEEPS_ALL; keeps <= JR_PLAN_KEEPS_NONE; keeps++)
+        sample_release(&s[keeps]);
 }
 
 TEST(is_told_as_the_plan)
@@ -50,15 +62,15 @@ TEST(is_told_as_the_plan)
     static const uint32_t meshes[][3] = {{1, 1, 1}, {2, 3, 4}, {8, 1, 150}};
     char *outer[] = {TEXT("HOME=/home/u"), TEXT("RANK=7"), NULL};
     for (size_t i = 0; i < LENGTH(meshes); i++) {
-        struct sample s[2];
-        for (int j = 0; j < 2; j++) {
+        struct sample s[3];
+        for (int j = 0; j < 3; j++) {
             sample_init(&s[j], meshes[i][0], meshes[i][1], meshes[i][2]);
             if (i > 0)
                 sample_nodes(&s[j], i == 1 ? 3 : 8);
             s[j].options.environ = outer;
             s[j].job.workdir = "/home/u/%{node_rank}";
         }
-        compare(&s[0], &s[1], 3);
+        compare(s, 3);
     }
 }
 
@@ -77,8 +89,8 @@ TEST(has_what_is_for_some_ranks)
                                        .env = env,
                                        .env_count = LENGTH(env)}};
     char *outer[] = {TEXT("HOME=/home/u"), NULL};
-    struct sample s[2];
-    for (int j = 0; j < 2; j++) {
+    struct sample s[3];
+    for (int j = 0; j < 3; j++) {
         sample_init(&s[j], 1, 1, 9);
         s[j].job.nodes = 3;
         s[j].sizes[0] = 4;
@@ -88,24 +100,25 @@ TEST(has_what_is_for_some_ranks)
         s[j].job.per_rank_count = 1;
         s[j].options.environ = outer;
     }
-    compare(&s[0], &s[1], 3);
+    compare(s, 3);
 }
 
 /* More values than are kept for several ranks. */
 TEST(is_told_beyond_what_ranks_share)
 {
-    struct sample s[2];
-    for (int j = 0; j < 2; j++)
+    struct sample s[3];
+    for (int j = 0; j < 3; j++)
         sample_init(&s[j], 2, 130, 130);
-    compare(&s[0], &s[1], 1);
+    compare(s, 1);
 }
 
 TEST(is_told_in_pieces)
 {
     for (unsigned form = 0; form < 2; form++) {
+        struct sample SAMPLE_CLEANUP s;
         struct got all = {.text = JR_BUF_INIT}, part = {.most = 2};
-        SAMPLE(s, 1, 1, 600);
-        s.options.lazy = true;
+        sample_init(&s, 1, 1, 600);
+        s.options.keeps = JR_PLAN_KEEPS_NONE;
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
         char *expected = print(&s.plan, form, NULL);
         free(print(&s.plan, form, &(struct jr_drain){take, &all}));
@@ -134,11 +147,12 @@ TEST(refuses_what_the_plan_refuses)
                  {TEXT("%{node_rank}.json"), false}};
     for (size_t i = 0; i < LENGTH(files); i++)
         for (int lazy = 0; lazy < 2; lazy++) {
-            SAMPLE(s, 1, 1, 8);
+            struct sample SAMPLE_CLEANUP s;
+            sample_init(&s, 1, 1, 8);
             sample_nodes(&s, 2);
             s.policy.results =
                 (struct jr_results){.stated = true, .required = TEXT("all"), .file = files[i].file};
-            s.options.lazy = lazy;
+            s.options.keeps = lazy ? JR_PLAN_KEEPS_NONE : JR_PLAN_KEEPS_ALL;
             CU_ASSERT_EQUAL(sample_build(&s), files[i].good ? JR_STATUS_OK : JR_STATUS_INVALID);
             if (!files[i].good)
                 CU_ASSERT_TRUE(sample_found(&s, "JR0507", "ranks 0 and 1"));
