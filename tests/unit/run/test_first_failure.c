@@ -52,21 +52,6 @@ static void looks_at_who_runs(void)
     fake_runner_end();
 }
 
-/* When it was first seen to exit is kept; that it lived is renewed. */
-static void looks_again_later(void)
-{
-    start();
-    fake_runner_kill(1);
-    fake.outcomes[1].exiting_ns = 5;
-    fake.outcomes[0].alive_ns = 5;
-    fake.runner.first_failure.noted_ns = 1;
-    jr_first_failure_note_exiting(&fake.runner);
-    CU_ASSERT_EQUAL(fake.outcomes[1].exiting_ns, 5);
-    CU_ASSERT_TRUE(fake.outcomes[0].alive_ns > 5);
-    CU_ASSERT_TRUE(fake.runner.first_failure.noted_ns > 1);
-    fake_runner_end();
-}
-
 /* A process that is no child of ours is somebody else, whatever its number. */
 static void looks_at_children_alone(void)
 {
@@ -384,20 +369,6 @@ static void waits_for_the_last_one(void)
     }
 }
 
-/* Then it stops, with the cause or without. */
-static void stops_when_the_time_is_up(void)
-{
-    start_bare();
-    fake_runner_note_end(0, JR_END_SIGNALED, SIGPIPE);
-    CU_ASSERT_TRUE(jr_first_failure_holds(&fake.ranks[0]));
-    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-    fake.runner.first_failure.timer.due(&fake.runner);
-    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-    CU_ASSERT_FALSE(jr_first_failure_holds_stop(&fake.runner));
-    CU_ASSERT_TRUE(fake.runner.first_failure.timer.pauses);
-    fake_runner_end();
-}
-
 /* Who announced its failure is waited for, so that its end is seen. */
 static void waits_for_the_announcer(void)
 {
@@ -418,15 +389,6 @@ static void waits_for_the_announcer(void)
     fake_runner_end();
 }
 
-/* Without a stop that is held, an end begins none. */
-static void an_end_alone_holds_nothing(void)
-{
-    start_bare();
-    jr_first_failure_ended(&fake.ranks[1]);
-    CU_ASSERT_FALSE(jr_first_failure_holds_stop(&fake.runner));
-    fake_runner_end();
-}
-
 static void ends_with_the_run(void)
 {
     start_bare();
@@ -439,13 +401,10 @@ static void ends_with_the_run(void)
     fake_runner_end();
 }
 
-JR_UNIT_MAIN("first_failure", CASE(looks_at_who_runs), CASE(looks_again_later),
-             CASE(looks_at_children_alone), CASE(notes_who_announces_a_failure),
-             CASE(a_second_announcement_is_none), CASE(hears_lines_in_their_order),
-             CASE(a_line_that_was_closed_before_is_none),
+JR_UNIT_MAIN("first_failure", CASE(looks_at_who_runs), CASE(looks_at_children_alone),
+             CASE(notes_who_announces_a_failure), CASE(a_second_announcement_is_none),
+             CASE(hears_lines_in_their_order), CASE(a_line_that_was_closed_before_is_none),
              CASE(a_line_that_hung_up_too_early_is_none), CASE(holds_the_stop_for_failures),
              CASE(reads_the_end_of_standard_error), CASE(what_was_stopped_is_not_read),
              CASE(holds_only_where_more_can_come), CASE(holds_longer_for_the_next),
-             CASE(waits_for_the_last_one), CASE(stops_when_the_time_is_up),
-             CASE(waits_for_the_announcer), CASE(an_end_alone_holds_nothing),
-             CASE(ends_with_the_run))
+             CASE(waits_for_the_last_one), CASE(waits_for_the_announcer), CASE(ends_with_the_run))

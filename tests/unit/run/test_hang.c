@@ -102,32 +102,6 @@ static void looks_again_half_a_second_later(void)
     }
 }
 
-/* The file is what was seen of the rank, and of that alone. */
-static void writes_what_it_saw(void)
-{
-    start("USR1");
-    fake.outcomes[0].pid = 4711; /* as the machine numbers it */
-    look_twice(JR_HANG_SILENCE);
-    json_t *evidence = load_evidence("attempt_0/0/hang.json");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(evidence);
-    CU_ASSERT_EQUAL(jr_json_get_int(evidence, "format_version"), 1);
-    CU_ASSERT_EQUAL(jr_json_get_int(evidence, "rank"), 10);
-    CU_ASSERT_EQUAL(jr_json_get_int(evidence, "pid"), 4711);
-    CU_ASSERT_PTR_NOT_NULL(jr_json_get_str(evidence, "time"));
-    CU_ASSERT_TRUE(json_is_null(json_object_get(evidence, "silent_seconds")));
-    CU_ASSERT_TRUE(json_is_real(json_object_get(evidence, "cpu_seconds")));
-    CU_ASSERT_TRUE(jr_json_get_real(evidence, "interval_seconds") >= 0);
-    CU_ASSERT_TRUE(jr_json_get_real(evidence, "interval_seconds") < 3600);
-    const json_t *processes = json_object_get(evidence, "processes");
-    CU_ASSERT_EQUAL(json_array_size(processes), 1);
-    CU_ASSERT_EQUAL(jr_json_get_int(json_array_get(processes, 0), "pid"), fake.ranks[0].pid);
-    json_decref(evidence);
-    evidence = load_evidence("attempt_0/1/hang.json");
-    CU_ASSERT_EQUAL(jr_json_get_int(evidence, "rank"), 11);
-    json_decref(evidence);
-    fake_runner_end();
-}
-
 /* How long it was silent before, to the millisecond; never less than nothing.
  */
 static void says_for_how_long_it_was_silent(void)
@@ -149,20 +123,6 @@ static void says_for_how_long_it_was_silent(void)
         json_decref(evidence);
         fake_runner_end();
     }
-}
-
-/* Of who has ended, or has not started, there is nothing to see. */
-static void looks_at_who_lives(void)
-{
-    start("USR1");
-    fake_runner_reap(0);
-    look_twice(JR_HANG_SILENCE);
-    CU_ASSERT_PTR_NULL(load_evidence("attempt_0/0/hang.json"));
-    json_t *evidence = load_evidence("attempt_0/1/hang.json");
-    CU_ASSERT_PTR_NOT_NULL(evidence);
-    json_decref(evidence);
-    fake_runner_check_events("timeout timeout=3; evidence signalled=1; ");
-    fake_runner_end();
 }
 
 /* Without a folder the evidence is lost, which is said, and nothing else. */
@@ -258,7 +218,6 @@ static void dumps_no_core(void)
 }
 
 JR_UNIT_MAIN("hang", CASE(each_reason_is_its_own_timeout), CASE(a_stopped_run_does_not_hang),
-             CASE(looks_again_half_a_second_later), CASE(writes_what_it_saw),
-             CASE(says_for_how_long_it_was_silent), CASE(looks_at_who_lives),
+             CASE(looks_again_half_a_second_later), CASE(says_for_how_long_it_was_silent),
              CASE(says_where_evidence_is_lost), CASE(a_run_without_folders_has_one_file),
              CASE(asks_by_a_signal), CASE(dumps_no_core))

@@ -93,23 +93,6 @@ static void reads_last_words(void)
     end();
 }
 
-/* Who failed in another way has nothing to do with MPI. */
-static void leaves_other_ends_alone(void)
-{
-    start();
-    end_rank(0, 1);
-    say(1, INIT);
-    check_part(0, JR_MPI_PART_ABSENT);
-    end();
-    start();
-    end_rank(0, 0);
-    end_rank(1, 0);
-    check_part(0, JR_MPI_PART_ABSENT);
-    check_part(1, JR_MPI_PART_ABSENT);
-    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-    end();
-}
-
 /* MPICH's streams do not outlast its MPI_Finalize. */
 static void explains_what_a_second_program_dies_of(void)
 {
@@ -534,8 +517,8 @@ static void stops_without_the_exchange(void)
 
 JR_UNIT_MAIN("mpi_world", CASE(hears_what_pmix_tells), CASE(hears_pmix_before_an_end),
              CASE(says_why_there_is_no_pmix), CASE(waits_for_pmix_no_longer),
-             CASE(reads_last_words), CASE(leaves_other_ends_alone),
-             CASE(explains_what_a_second_program_dies_of), CASE(leaves_alone_who_does_not_read),
-             CASE(minds_no_closed_streams), CASE(leads_a_world_with_others),
-             CASE(exchanges_as_there_is_room), CASE(reports_that_a_rank_initialized),
-             CASE(fails_who_leaves_other_nodes), CASE(stops_without_the_exchange))
+             CASE(reads_last_words), CASE(explains_what_a_second_program_dies_of),
+             CASE(leaves_alone_who_does_not_read), CASE(minds_no_closed_streams),
+             CASE(leads_a_world_with_others), CASE(exchanges_as_there_is_room),
+             CASE(reports_that_a_rank_initialized), CASE(fails_who_leaves_other_nodes),
+             CASE(stops_without_the_exchange))

@@ -181,34 +181,6 @@ static void sees_files_grow(void)
     }
 }
 
-/* A file that became shorter was written to, as well. */
-static void sees_files_shrink(void)
-{
-    start(JR_ROUTE_FILE, JR_ROUTE_FILE);
-    scratch_write(&fake.scratch, "out", "xxx");
-    fake_runner_open(&jr_output_timeout_policy);
-    run_all(9000);
-    pass();
-    fake.outcomes[0].heard_ns = 0;
-    scratch_write(&fake.scratch, "out", "");
-    pass();
-    CU_ASSERT_NOT_EQUAL(fake.outcomes[0].heard_ns, 0);
-    fake_runner_end();
-}
-
-/* A pipe beside the files is not looked at by a size: its bytes are seen. */
-static void looks_at_files_alone(void)
-{
-    start(JR_ROUTE_PIPE, JR_ROUTE_FILE);
-    scratch_write(&fake.scratch, "out", "x");
-    fake_runner_open(&jr_output_timeout_policy);
-    run_all(9000);
-    pass();
-    CU_ASSERT_EQUAL(fake.outcomes[0].heard_ns, 0);
-    CU_ASSERT_TRUE(jr_hang_has_begun(&fake.runner));
-    fake_runner_end();
-}
-
 /* The next look is when it can be too long, if that is before a quarter. */
 static void looks_when_it_can_be_too_long(void)
 {
@@ -329,7 +301,7 @@ static void ends_with_the_run(void)
 
 JR_UNIT_MAIN("output_timeout", CASE(knows_what_it_can_see), CASE(counts_from_the_last_sign_of_life),
              CASE(nothing_counts_before_it_began), CASE(waits_for_the_last_rank),
-             CASE(sees_files_grow), CASE(sees_files_shrink), CASE(looks_at_files_alone),
-             CASE(looks_when_it_can_be_too_long), CASE(a_silent_node_tells_the_others),
-             CASE(tells_for_how_long), CASE(looks_before_it_answers),
-             CASE(no_time_passes_while_suspended), CASE(ends_with_the_run))
+             CASE(sees_files_grow), CASE(looks_when_it_can_be_too_long),
+             CASE(a_silent_node_tells_the_others), CASE(tells_for_how_long),
+             CASE(looks_before_it_answers), CASE(no_time_passes_while_suspended),
+             CASE(ends_with_the_run))

@@ -179,69 +179,6 @@ static void notes_whose_artifacts_are_asked_for(void)
     end(&desk);
 }
 
-/* What is written anew has another note, on this machine and from afar; a copy with the same times
- * has the same one from afar. */
-static void notes_change_with_the_file(void)
-{
-    char *names[] = {(char *)"a"};
-    char **const artifacts[RANKS] = {names, names, names};
-    static const bool common[] = {false};
-    struct desk desk;
-    begin(&desk, artifacts, 1);
-    for (int far = 0; far < 2; far++) {
-        const struct jr_pin_scope scope = {.common = common, .own = true, .far = far};
-        uint64_t notes[4][JR_PINNED_ARTIFACTS] = {{0}};
-        scratch_write(&desk.scratch, "a", "one");
-        jr_pin_artifacts(notes[0], &desk.ranks[0], &scope);
-        jr_pin_artifacts(notes[1], &desk.ranks[1], &scope);
-        CU_ASSERT_EQUAL(notes[0][0], notes[1][0]);
-        scratch_write(&desk.scratch, "a", "three");
-        jr_pin_artifacts(notes[2], &desk.ranks[0], &scope);
-        CU_ASSERT_NOT_EQUAL(notes[2][0], notes[0][0]);
-        CU_ASSERT_NOT_EQUAL(notes[2][0], 0);
-        (void)unlinkat(desk.scratch.fd, "a", 0);
-        jr_pin_artifacts(notes[2], &desk.ranks[0], &scope);
-        CU_ASSERT_EQUAL(notes[2][0], 0);
-    }
-    end(&desk);
-}
-
-/* Its bytes count, and not what the file is alone. */
-static void notes_change_with_the_bytes(void)
-{
-    char *names[] = {(char *)"a"};
-    char **const artifacts[RANKS] = {names, names, names};
-    static const bool common[] = {false};
-    const struct jr_pin_scope scope = {.common = common, .own = true};
-    static const struct {
-        off_t at;
-        bool seen;
-    } vectors[] = {{0, true},
-                   {JR_PIN_DIGESTED / 4 - 1, true},
-                   {JR_PIN_DIGESTED / 4 + 4096, false}, /* between two samples */
-                   {2 * JR_PIN_DIGESTED - 1, true}};
-    struct desk desk;
-    begin(&desk, artifacts, 1);
-    scratch_write(&desk.scratch, "a", "weights");
-    int fd = openat(desk.scratch.fd, "a", O_RDWR);
-    CU_ASSERT_EQUAL(ftruncate(fd, 2 * JR_PIN_DIGESTED), 0);
-    char *memory = mmap(NULL, 2 * JR_PIN_DIGESTED, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CU_ASSERT_TRUE_FATAL(memory != MAP_FAILED);
-    for (size_t i = 0; i < 2 * JR_PIN_DIGESTED; i += 1024)
-        memory[i] = '-'; /* the kernel has noted that it changes */
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        uint64_t notes[2][JR_PINNED_ARTIFACTS] = {{0}};
-        memory[vectors[i].at] = 'a';
-        jr_pin_artifacts(notes[0], &desk.ranks[0], &scope);
-        memory[vectors[i].at] = 'b';
-        jr_pin_artifacts(notes[1], &desk.ranks[0], &scope);
-        CU_ASSERT_EQUAL(notes[0][0] != notes[1][0], vectors[i].seen);
-    }
-    (void)munmap(memory, 2 * JR_PIN_DIGESTED);
-    (void)close(fd);
-    end(&desk);
-}
-
 /* Beyond so many, several share a note, which changes with each of them. */
 static void shares_notes(void)
 {
@@ -311,5 +248,5 @@ static void takes_what_a_rank_says(void)
 
 JR_UNIT_MAIN("pin_results", CASE(notes_what_a_file_is), CASE(tells_files_apart),
              CASE(tells_bytes_apart), CASE(knows_what_is_the_jobs),
-             CASE(notes_whose_artifacts_are_asked_for), CASE(notes_change_with_the_file),
-             CASE(notes_change_with_the_bytes), CASE(shares_notes), CASE(takes_what_a_rank_says))
+             CASE(notes_whose_artifacts_are_asked_for), CASE(shares_notes),
+             CASE(takes_what_a_rank_says))

@@ -116,57 +116,6 @@ static void waits_for_the_answer(void)
     end();
 }
 
-/* It is one: the ranks are warned and have their time, which the controller watches, or without
- * `deadline` are stopped. Once. */
-static void warns_or_stops_the_ranks(void)
-{
-    for (int deadline = 0; deadline < 2; deadline++) {
-        start_as_node(deadline);
-        CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
-        jr_preemption_settle(&fake.runner, true);
-        CU_ASSERT_FALSE(jr_preemption_is_open(&fake.runner));
-        CU_ASSERT_EQUAL(policy()->patience.at, 0);
-        CU_ASSERT_EQUAL(policy()->limit.at, 0);
-        CU_ASSERT_TRUE(fake.outcome.preempted);
-        CU_ASSERT_EQUAL(fake.outcome.stop_signal, 0);
-        fake_runner_check_sent(0, deadline ? "USR1" : "TERM CONT");
-        fake_runner_check_sent(1, deadline ? "USR1" : "TERM CONT");
-        CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), !deadline);
-        fake_runner_check_events(deadline ? "preempted running=2; deadline signal=SIGUSR1 "
-                                            "running=2; "
-                                          : "preempted running=2; stop signal=SIGTERM "
-                                            "running=2; ");
-        jr_preemption_settle(&fake.runner, true);
-        jr_preemption_begin(&fake.runner, 5);
-        jr_preemption_ask(&fake.runner);
-        CU_ASSERT_FALSE(jr_preemption_is_open(&fake.runner));
-        fake_runner_check_events("");
-        fake_runner_check_sent(0, "");
-        end();
-    }
-}
-
-/* The ranks have what the scheduler leaves, or timeouts.stop_grace, and are killed then. */
-static void limits_the_time(void)
-{
-    static const struct {
-        uint64_t left_ms, expected_ms;
-    } vectors[] = {{0, GRACE_MS}, {1, 1}, {7000, 7000}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(true, false);
-        uint64_t before = jr_clock_ns();
-        jr_preemption_begin(&fake.runner, vectors[i].left_ms);
-        CU_ASSERT_TRUE(fake_runner_is_after(policy()->limit.at, before, vectors[i].expected_ms));
-        CU_ASSERT_FALSE(policy()->limit.pauses);
-        fake_runner_check_sent(0, "USR1");
-        policy()->limit.at = 1;
-        (void)jr_loop_turn(&fake.runner.loop, true);
-        CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
-        fake_runner_check_sent(0, "KILL");
-        end();
-    }
-}
-
 /* A run that is being stopped is not preempted. */
 static void a_stopped_run_is_not_preempted(void)
 {
@@ -316,32 +265,6 @@ static void knows_which_deaths_end_the_run(void)
     }
 }
 
-/* A rehearsal comes when it says, and no other is one. */
-static void rehearses_one(void)
-{
-    static struct jr_injection all[] = {{.what = JR_INJECT_KILL, .after_ms = 10},
-                                        {.what = JR_INJECT_PREEMPT, .after_ms = 7000}};
-    for (uint32_t count = 1; count <= 2; count++) {
-        start(true, false);
-        fake.plan.injections = all;
-        fake.plan.injections_count = count;
-        uint64_t before = jr_clock_ns();
-        fake_runner_open(&jr_preemption_policy);
-        CU_ASSERT_TRUE(policy()->injected.pauses);
-        if (count == 1)
-            CU_ASSERT_EQUAL(policy()->injected.at, 0)
-        else {
-            CU_ASSERT_TRUE(fake_runner_is_after(policy()->injected.at, before, 7000));
-            policy()->injected.at = 1;
-            before = jr_clock_ns();
-            (void)jr_loop_turn(&fake.runner.loop, true);
-            CU_ASSERT_TRUE(fake.outcome.preempted);
-            CU_ASSERT_TRUE(fake_runner_is_after(policy()->limit.at, before, GRACE_MS));
-        }
-        end();
-    }
-}
-
 #define ANSWER(state, restarts, rest)                                                              \
     "echo 'JobId=12 JobName=t\n   JobState=" state " Reason=None\n"                                \
     "   Requeue=1 Restarts=" restarts "\n" rest "'"
@@ -379,8 +302,7 @@ static void ends_with_the_run(void)
 }
 
 JR_UNIT_MAIN("preemption", CASE(knows_what_may_mean_one), CASE(waits_for_the_answer),
-             CASE(warns_or_stops_the_ranks), CASE(limits_the_time),
              CASE(a_stopped_run_is_not_preempted), CASE(does_what_was_held_back),
              CASE(knows_which_deaths_end_the_run), CASE(shares_the_signal_as_of_when_it_came),
-             CASE(later_signals_stop_and_kill), CASE(a_rank_may_die_of_it), CASE(rehearses_one),
+             CASE(later_signals_stop_and_kill), CASE(a_rank_may_die_of_it),
              CASE(every_question_has_its_tries), CASE(ends_with_the_run))

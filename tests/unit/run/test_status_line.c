@@ -53,19 +53,6 @@ static void tick(void)
     fake.runner.progress.tick.due(&fake.runner);
 }
 
-static void without_a_terminal_there_is_none(void)
-{
-    start(false);
-    CU_ASSERT_EQUAL(fake.runner.progress.tick.at, 0);
-    CU_ASSERT_FALSE(fake.runner.progress.open);
-    jr_progress_policy.stopping(&fake.runner);
-    jr_progress_policy.resumed(&fake.runner, 5);
-    CU_ASSERT_EQUAL(fake.runner.progress.tick.at, 0);
-    jr_progress_policy.close(&fake.runner);
-    JR_ASSERT_TEXT(shown(), "");
-    end();
-}
-
 /* How many run, for how long, and when SIGKILL follows. */
 static void says_what_goes_on(void)
 {
@@ -140,16 +127,4 @@ static void pauses(void)
     end();
 }
 
-static void ends_with_the_run(void)
-{
-    start(true);
-    tick();
-    jr_progress_policy.close(&fake.runner);
-    CU_ASSERT_EQUAL(fake.runner.progress.tick.at, 0);
-    jr_progress_policy.resumed(&fake.runner, 5);
-    CU_ASSERT_EQUAL(fake.runner.progress.tick.at, 0);
-    end();
-}
-
-JR_UNIT_MAIN("status_line", CASE(without_a_terminal_there_is_none), CASE(says_what_goes_on),
-             CASE(hurries_at_a_stop), CASE(pauses), CASE(ends_with_the_run))
+JR_UNIT_MAIN("status_line", CASE(says_what_goes_on), CASE(hurries_at_a_stop), CASE(pauses))

@@ -67,26 +67,6 @@ static int64_t step_of(uint32_t i)
     return steps->any ? steps->step : -1;
 }
 
-/* A file is read as it grows, and no step of it twice. */
-static void reads_files_as_they_grow(void)
-{
-    start("0-5", false);
-    open_and_run();
-    write_steps(2, "{\"step\": 1, \"of\": 9}\n", O_APPEND);
-    turn();
-    CU_ASSERT_EQUAL(step_of(2), 1);
-    CU_ASSERT_EQUAL(fake.outcome.progress->ranks[2].of, 9);
-    CU_ASSERT_EQUAL(step_of(0), -1);
-    write_steps(2, "{\"step\": 2}\n{\"ste", O_APPEND);
-    turn();
-    CU_ASSERT_EQUAL(step_of(2), 2);
-    write_steps(2, "p\": 3}\n", O_APPEND);
-    turn();
-    CU_ASSERT_EQUAL(step_of(2), 3);
-    CU_ASSERT_EQUAL(fake.outcome.progress->warnings_count, 0);
-    end();
-}
-
 /* What was there before the first rank was watched is read as well. */
 static void reads_what_was_there_before(void)
 {
@@ -151,19 +131,6 @@ static void reads_a_new_file_from_its_beginning(void)
     }
 }
 
-/* Whose steps do not count are not read. */
-static void reads_the_files_that_count(void)
-{
-    start("1,3", false);
-    open_and_run();
-    for (uint32_t i = 0; i < FAKE_RANKS; i++)
-        write_steps(i, "{\"step\": 5}\n", O_APPEND);
-    turn();
-    for (uint32_t i = 0; i < FAKE_RANKS; i++)
-        CU_ASSERT_EQUAL(step_of(i), i == 1 || i == 3 ? 5 : -1);
-    end();
-}
-
 /* Where no rank's steps count, nothing is watched. */
 static void watches_nothing_where_nothing_counts(void)
 {
@@ -197,22 +164,6 @@ static void other_names_are_nobodys(void)
     }
     for (uint32_t i = 0; i < FAKE_RANKS; i++)
         CU_ASSERT_EQUAL(step_of(i), -1);
-    end();
-}
-
-/* A rank that has ended is read for the last time, with a line that has no end; what is added then
- * is nobody's. */
-static void reads_for_the_last_time_at_the_end(void)
-{
-    start("0-5", false);
-    open_and_run();
-    write_steps(4, "{\"step\": 8}", O_APPEND);
-    turn();
-    CU_ASSERT_EQUAL(step_of(4), -1);
-    jr_steps_policy.rank_ended(&fake.ranks[4]);
-    CU_ASSERT_EQUAL(step_of(4), 8);
-    CU_ASSERT_TRUE(fake.outcome.progress->ranks[4].ended);
-    CU_ASSERT_FALSE(fake.outcome.progress->ranks[3].ended);
     end();
 }
 
@@ -370,10 +321,8 @@ static void ends_with_the_run(void)
     end();
 }
 
-JR_UNIT_MAIN("steps", CASE(reads_files_as_they_grow), CASE(reads_what_was_there_before),
-             CASE(watches_unannounced_files_later), CASE(reads_a_new_file_from_its_beginning),
-             CASE(reads_the_files_that_count), CASE(watches_nothing_where_nothing_counts),
-             CASE(other_names_are_nobodys), CASE(reads_for_the_last_time_at_the_end),
-             CASE(reads_without_a_watch), CASE(writes_once_a_second), CASE(counts_its_limits),
-             CASE(waits_for_the_last_rank), CASE(a_node_tells_what_is_new),
+JR_UNIT_MAIN("steps", CASE(reads_what_was_there_before), CASE(watches_unannounced_files_later),
+             CASE(reads_a_new_file_from_its_beginning), CASE(watches_nothing_where_nothing_counts),
+             CASE(other_names_are_nobodys), CASE(reads_without_a_watch), CASE(writes_once_a_second),
+             CASE(counts_its_limits), CASE(waits_for_the_last_rank), CASE(a_node_tells_what_is_new),
              CASE(no_time_passes_while_suspended), CASE(ends_with_the_run))

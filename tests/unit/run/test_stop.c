@@ -117,37 +117,12 @@ static void says_nothing_where_nothing_runs(void)
     fake_runner_end();
 }
 
-/* After the grace SIGKILL, with ten seconds to die of it. Once. */
-static void kills_after_the_grace(void)
-{
-    start(2);
-    jr_stop_begin(&fake.runner);
-    fake_runner_check_events("stop signal=SIGTERM running=2; ");
-    fake_runner_check_sent(0, "TERM CONT");
-    uint64_t before = jr_clock_ns();
-    fake.runner.stop.grace.due(&fake.runner);
-    fake_runner_check_sent(0, "KILL");
-    CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
-    CU_ASSERT_EQUAL(jr_stop_kills_at(&fake.runner), 0);
-    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.stop.kill.at, before, 10000));
-    CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
-    CU_ASSERT_TRUE(fake.outcomes[0].killed);
-    fake_runner_check_events("kill running=2; ");
-    fake.runner.stop.kill.at = 5;
-    jr_stop_force(&fake.runner);
-    CU_ASSERT_EQUAL(fake.runner.stop.kill.at, 5);
-    fake_runner_check_events("");
-    CU_ASSERT_FALSE(jr_stop_has_given_up(&fake.runner));
-    fake.runner.stop.kill.due(&fake.runner);
-    CU_ASSERT_TRUE(jr_stop_has_given_up(&fake.runner));
-    fake_runner_end();
-}
-
 /* It may be forced without having begun. */
 static void kills_at_once(void)
 {
     start(1);
     fake.runner.stop.run.at = HOUR_NS;
+    uint64_t before = jr_clock_ns();
     jr_stop_force(&fake.runner);
     fake_runner_check_sent(0, "KILL");
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
@@ -156,32 +131,10 @@ static void kills_at_once(void)
     jr_stop_begin(&fake.runner);
     CU_ASSERT_EQUAL(jr_stop_kills_at(&fake.runner), 0);
     fake_runner_check_events("kill running=1; ");
-    fake_runner_end();
-}
-
-/* The first signal begins; the same within a tenth of a second is the same one; another one later
- * forces. */
-static void signals_begin_and_force(void)
-{
-    start(1);
-    uint64_t before = jr_clock_ns();
-    CU_ASSERT_FALSE(jr_stop_was_signalled(&fake.runner));
-    jr_stop_signal(&fake.runner, SIGINT, jr_clock_ns());
-    CU_ASSERT_TRUE(jr_stop_was_signalled(&fake.runner));
-    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.stop.signalled_ns, before, 0));
-    CU_ASSERT_EQUAL(fake.outcome.stop_signal, SIGINT);
-    fake_runner_check_events("signal signal=SIGINT; stop signal=SIGTERM running=1; ");
-    fake.runner.stop.signalled_ns = before = jr_clock_ns();
-    jr_stop_signal(&fake.runner, SIGTERM, jr_clock_ns());
-    if (jr_stop_is_forced(&fake.runner)) /* the machine was that slow */
-        CU_ASSERT_TRUE(jr_clock_ns() - before >= 100 * FAKE_MS)
-    else
-        fake_runner_check_events("");
-    fake.runner.stop.signalled_ns = 1;
-    fake.runner.events.lines.len = 0;
-    jr_stop_signal(&fake.runner, SIGTERM, jr_clock_ns());
-    CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
-    CU_ASSERT_EQUAL(fake.outcome.stop_signal, SIGINT);
+    CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.stop.kill.at, before, 10000));
+    CU_ASSERT_FALSE(jr_stop_has_given_up(&fake.runner));
+    fake.runner.stop.kill.due(&fake.runner);
+    CU_ASSERT_TRUE(jr_stop_has_given_up(&fake.runner));
     fake_runner_end();
 }
 
@@ -362,8 +315,8 @@ static void all_have_started(void)
 
 JR_UNIT_MAIN("stop", CASE(counts_the_limits), CASE(tells_the_ranks_to_end), CASE(ends_the_limits),
              CASE(notes_who_ends_by_itself), CASE(says_nothing_where_nothing_runs),
-             CASE(kills_after_the_grace), CASE(kills_at_once), CASE(signals_begin_and_force),
-             CASE(a_later_signal_is_another_one), CASE(shares_the_signal_with_who_died_of_it),
-             CASE(the_first_timeout_counts), CASE(a_late_start_names_what_was_late),
-             CASE(an_end_stops_the_others_or_not), CASE(waits_for_groups_that_were_told),
-             CASE(waits_for_the_group_of_the_setup), CASE(all_have_started))
+             CASE(kills_at_once), CASE(a_later_signal_is_another_one),
+             CASE(shares_the_signal_with_who_died_of_it), CASE(the_first_timeout_counts),
+             CASE(a_late_start_names_what_was_late), CASE(an_end_stops_the_others_or_not),
+             CASE(waits_for_groups_that_were_told), CASE(waits_for_the_group_of_the_setup),
+             CASE(all_have_started))

@@ -196,21 +196,6 @@ static void hears_the_process_that_initialized(void)
     end();
 }
 
-/* Programs one after the other, as a shell starts them. */
-static void lets_the_next_program_initialize(void)
-{
-    start_inside();
-    say(0, "cmd=finalize\n");
-    check_heard(0, "cmd=finalize_ack rc=0\n");
-    check_happened("finalized 0; ");
-    say_as(0, 7, INIT "cmd=get_appnum\n");
-    check_heard(0, INIT_OK "cmd=appnum appnum=0 rc=0\n");
-    check_happened("initialized 0; ");
-    say(0, "cmd=finalize\n");
-    check_heard(0, "");
-    end();
-}
-
 /* Nobody has initialized: who writes in the middle of another's line begins a new one. */
 static void keeps_lines_of_processes_apart(void)
 {
@@ -585,11 +570,10 @@ static void exchanges_with_other_nodes(void)
 
 JR_UNIT_MAIN("pmi_server", CASE(hears_nothing_before_init), CASE(refuses_other_versions),
              CASE(breaks_with_who_breaks_the_protocol), CASE(breaks_with_endless_lines),
-             CASE(hears_the_process_that_initialized), CASE(lets_the_next_program_initialize),
-             CASE(keeps_lines_of_processes_apart), CASE(tells_of_the_world),
-             CASE(reads_lines_and_numbers), CASE(reads_words), CASE(keeps_many),
-             CASE(refuses_wrong_puts), CASE(bounds_values_and_puts), CASE(hands_values_to_all),
-             CASE(opens_the_barrier_for_all), CASE(takes_aborts),
+             CASE(hears_the_process_that_initialized), CASE(keeps_lines_of_processes_apart),
+             CASE(tells_of_the_world), CASE(reads_lines_and_numbers), CASE(reads_words),
+             CASE(keeps_many), CASE(refuses_wrong_puts), CASE(bounds_values_and_puts),
+             CASE(hands_values_to_all), CASE(opens_the_barrier_for_all), CASE(takes_aborts),
              CASE(tells_errors_of_mpi_from_aborts), CASE(refuses_to_spawn),
              CASE(answers_what_it_does_not_serve), CASE(takes_bytes_one_by_one),
              CASE(says_where_ranks_are), CASE(leaves_out_a_mapping_that_is_too_long),

@@ -141,30 +141,6 @@ static void ends_in_any_case(void)
     }
 }
 
-/* Nobody waits for one that does not come: it is asked, and ended. */
-static void waits_for_no_start(void)
-{
-    static char *const slow[] = {(char *)"FAKE=slow", NULL};
-    struct jr_pmix_setup setup = make_setup("world");
-    struct jr_pmix pmix;
-    struct jr_error err = {0};
-    setup.env = slow;
-    CU_ASSERT_EQUAL_FATAL(jr_pmix_start(&pmix, &setup, &err), 0);
-    pid_t pid = pmix.pid;
-    CU_ASSERT_EQUAL(jr_pmix_take_start(&pmix, &err), 1);
-    CU_ASSERT_FALSE(pmix.ready);
-    jr_pmix_end(&pmix);
-    CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), -1);
-    CU_ASSERT_EQUAL(errno, ECHILD);
-}
-
-static void ends_where_there_is_none(void)
-{
-    struct jr_pmix pmix = {.fd = -1};
-    jr_pmix_end(&pmix);
-    CU_ASSERT_EQUAL(pmix.fd, -1);
-}
-
 /* The server of node 1, whose exchange is at our end of a socket. */
 static int start_node(struct jr_pmix *pmix, const char *name)
 {
@@ -289,6 +265,5 @@ static void ends_with_the_exchange(void)
 }
 
 JR_UNIT_MAIN("pmix_server", CASE(says_why_it_cannot_serve), CASE(serves_and_tells),
-             CASE(ends_in_any_case), CASE(waits_for_no_start), CASE(ends_where_there_is_none),
-             CASE(exchanges_with_other_nodes), CASE(answers_what_is_of_no_rank),
-             CASE(ends_with_the_exchange))
+             CASE(ends_in_any_case), CASE(exchanges_with_other_nodes),
+             CASE(answers_what_is_of_no_rank), CASE(ends_with_the_exchange))
