@@ -215,24 +215,6 @@ static int watch_runner_signals(struct jr_runner *runner)
     return jr_loop_add(&runner->loop, &runner->signals, EPOLLIN);
 }
 
-static int open_ranks(struct jr_runner *runner)
-{
-    const struct jr_plan *plan = runner->plan;
-    runner->ranks = calloc((size_t)plan->count + 1, sizeof(struct jr_rank_run));
-    if (runner->ranks == NULL)
-        return -1;
-    for (uint32_t i = 0; i < plan->count; i++)
-        runner->ranks[i] = (struct jr_rank_run){.runner = runner,
-                                                .watch = {.fd = -1},
-                                                .control = {.fd = -1},
-                                                .line = {.fd = -1},
-                                                .group = plan->policy->stop_target == JR_STOP_GROUP,
-                                                .shielded = runner->options->shields,
-                                                .plan = &plan->ranks[plan->first + i],
-                                                .outcome = &runner->outcome->ranks[i]};
-    return 0;
-}
-
 static int open_process(const struct jr_runner_args *args)
 {
     /* The caller's handlers are not for us, nor for a child side before execve. A log or console
@@ -257,6 +239,7 @@ static int open_process(const struct jr_runner_args *args)
 static int open_runner(struct jr_runner *runner, const struct jr_runner_args *args)
 {
     const struct jr_run_options *options = args->options;
+    const struct jr_plan *plan = args->plan;
     /* Not where the slots will be; and none of the ranks' (child.c). */
     if (args->alive_fd >= 0 && fcntl(args->alive_fd, F_DUPFD_CLOEXEC, JR_SLOT_END) < 0)
         return -1;
@@ -269,8 +252,18 @@ static int open_runner(struct jr_runner *runner, const struct jr_runner_args *ar
         runner->done_fd = fcntl(args->done_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     if (args->gate_fd >= 0)
         runner->gate.fd = fcntl(args->gate_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    if (runner->guard.fd < 0 || jr_commands_keep(runner) != 0 ||
-        jr_lease_callers_keep(runner) != 0 || open_process(args) != 0 || open_ranks(runner) != 0 ||
+    runner->ranks = calloc((size_t)plan->count + 1, sizeof(struct jr_rank_run));
+    for (uint32_t i = 0; runner->ranks != NULL && i < plan->count; i++)
+        runner->ranks[i] = (struct jr_rank_run){.runner = runner,
+                                                .watch = {.fd = -1},
+                                                .control = {.fd = -1},
+                                                .line = {.fd = -1},
+                                                .group = plan->policy->stop_target == JR_STOP_GROUP,
+                                                .shielded = options->shields,
+                                                .plan = &plan->ranks[plan->first + i],
+                                                .outcome = &runner->outcome->ranks[i]};
+    if (runner->ranks == NULL || runner->guard.fd < 0 || jr_commands_keep(runner) != 0 ||
+        jr_lease_callers_keep(runner) != 0 || open_process(args) != 0 ||
         jr_starter_open(&runner->starter, args->plan, options, args->budget) != 0 ||
         jr_loop_open(&runner->loop) != 0 || watch_runner_signals(runner) != 0 ||
         jr_loop_add(&runner->loop, &runner->guard, EPOLLIN) != 0)
@@ -395,28 +388,23 @@ static void note_leftovers(struct jr_runner *runner)
     }
 }
 
-/* First only by descent, which is usually faster than leaving the group; processes that stay in the
- * group die with it. */
-static void end_all_processes(const struct jr_runner *runner, struct jr_reap *ret)
-{
-    const struct jr_group *group = runner->options->group;
-    bool given_up = jr_stop_has_given_up(runner);
-    jr_reap(ret, given_up ? 0 : DESCENT_NS, NULL);
-    if (ret->left == 0)
-        return;
-    if (group != NULL && jr_group_leave(group) != 0)
-        group = NULL;
-    uint32_t killed = ret->killed;
-    jr_reap(ret, given_up ? 0 : JR_KILL_WAIT_NS, group);
-    ret->killed += killed;
-}
-
 static void reap_descendants(struct jr_runner *runner)
 {
     struct jr_outcome *outcome = runner->outcome;
+    const struct jr_group *group = runner->options->group;
+    bool given_up = jr_stop_has_given_up(runner);
     struct jr_reap reap;
     note_leftovers(runner);
-    end_all_processes(runner, &reap);
+    /* First only by descent, which is usually faster than leaving the group; processes that stay in
+     * the group die with it. */
+    jr_reap(&reap, given_up ? 0 : DESCENT_NS, NULL);
+    if (reap.left > 0) {
+        uint32_t killed = reap.killed;
+        if (group != NULL && jr_group_leave(group) != 0)
+            group = NULL;
+        jr_reap(&reap, given_up ? 0 : JR_KILL_WAIT_NS, group);
+        reap.killed += killed;
+    }
     for (uint32_t i = 0; i < reap.left && i < JR_REAP_PIDS; i++) {
         int pidfd = jr_pidfd_open(reap.left_pids[i]);
         outcome->left_pids[i] = jr_isolate_host_pid(runner->proc_fd, pidfd, reap.left_pids[i]);

@@ -60,44 +60,39 @@ static void on_setup_end(void *owner, uint32_t events)
     jr_launch_fail(runner, JR_STAGE_SETUP, 0, err.text);
 }
 
-/* Its streams, and the file as descriptor 3. */
-static int start_setup(struct jr_runner *runner, const char *script, struct jr_started *ret)
-{
-    struct jr_setup *setup = &runner->setup;
-    struct jr_starter *starter = &runner->starter;
-    const char *const argv[] = {"/bin/sh", "-c", script, "setup", NULL};
-    struct jr_child child;
-    *ret = JR_STARTED_NONE;
-    jr_start_child(starter, &child);
-    child.argv = (char *const *)argv;
-    child.env = runner->plan->setup.env;
-    child.workdir = setup->plan.workdir;
-    child.extra = true;
-    setup->exported = jr_memory_file("jobrun-setup");
-    if (setup->exported < 0 || dup3(setup->exported, JR_SLOT_EXTRA, O_CLOEXEC) < 0)
-        ret->stage = JR_STAGE_CLONE;
-    else if (jr_start_folder(starter, setup->plan.dir) != 0)
-        ret->stage = JR_STAGE_FOLDER;
-    else if (jr_start_streams(starter, &setup->plan, &child, ret) == 0)
-        (void)jr_start_program(starter, &child, ret);
-    jr_start_settle(&child, ret);
-    (void)dup3(JR_SLOT_NULL, JR_SLOT_EXTRA, O_CLOEXEC);
-    return ret->stage == JR_STAGE_NONE ? 0 : -1;
-}
-
 static void begin_setup(struct jr_runner *runner)
 {
     struct jr_setup *setup = &runner->setup;
-    struct jr_started started;
+    struct jr_starter *starter = &runner->starter;
+    struct jr_started started = JR_STARTED_NONE;
+    struct jr_child child;
     JR_BUF_CLEANUP struct jr_buf script = JR_BUF_INIT;
     jr_buf_str(&script, "eval '"); /* as one word of the shell */
     jr_buf_replaced(&script, runner->plan->setup.text, "'", "'\\''");
     jr_buf_str(&script, "'" AFTERWARDS);
-    if (script.failed || start_setup(runner, script.data, &started) != 0) {
+    if (script.failed) {
+        jr_launch_fail(runner, JR_STAGE_SETUP, ENOMEM, "");
+        return;
+    }
+    const char *const argv[] = {"/bin/sh", "-c", script.data, "setup", NULL};
+    jr_start_child(starter, &child);
+    child.argv = (char *const *)argv;
+    child.env = runner->plan->setup.env;
+    child.workdir = setup->plan.workdir;
+    child.extra = true; /* the file as descriptor 3 */
+    setup->exported = jr_memory_file("jobrun-setup");
+    if (setup->exported < 0 || dup3(setup->exported, JR_SLOT_EXTRA, O_CLOEXEC) < 0)
+        started.stage = JR_STAGE_CLONE;
+    else if (jr_start_folder(starter, setup->plan.dir) != 0)
+        started.stage = JR_STAGE_FOLDER;
+    else if (jr_start_streams(starter, &setup->plan, &child, &started) == 0)
+        (void)jr_start_program(starter, &child, &started);
+    jr_start_settle(&child, &started);
+    (void)dup3(JR_SLOT_NULL, JR_SLOT_EXTRA, O_CLOEXEC);
+    if (started.stage != JR_STAGE_NONE) {
         /* What is executed is not the rank's program. */
-        bool other = script.failed || started.stage == JR_STAGE_EXEC;
-        jr_launch_fail(runner, other ? JR_STAGE_SETUP : started.stage,
-                       script.failed ? ENOMEM : started.error, "");
+        bool other = started.stage == JR_STAGE_EXEC;
+        jr_launch_fail(runner, other ? JR_STAGE_SETUP : started.stage, started.error, "");
         return;
     }
     setup->run.pid = started.pid;

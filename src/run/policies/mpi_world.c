@@ -559,35 +559,6 @@ static void on_pmix_event(void *owner, uint32_t events)
     world->starting = false;
 }
 
-/* What the library sees: jobrun's environment without other launchers' words, and the module that
- * keeps what ranks ask in its own memory, not in files. */
-static char **make_library_env(struct jr_arena *arena)
-{
-    static const char *const foreign[] = {"PMI_*", "PMIX_*", "OMPI_*", "PRTE_*"};
-    struct jr_strv env = {0};
-    jr_strv_copy(&env, arena, environ);
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        jr_env_unset(&env, foreign[i]);
-    jr_strv_push(&env, arena, jr_arena_strdup(arena, "PMIX_MCA_gds=hash"));
-    return env.items;
-}
-
-/* What nodes are called: the library tells them apart by it. */
-static char **name_nodes(const struct jr_plan *plan, uint32_t nodes, struct jr_arena *arena)
-{
-    struct jr_strv names = {0};
-    struct utsname here;
-    bool named = plan->hosts != NULL;
-    if (nodes == 1)
-        jr_strv_push(&names, arena,
-                     jr_arena_strdup(arena, uname(&here) == 0 ? here.nodename : "node0"));
-    for (uint32_t node = 0; nodes > 1 && node < nodes; node++)
-        jr_strv_push(&names, arena,
-                     named && plan->hosts[node] != NULL ? jr_arena_strdup(arena, plan->hosts[node])
-                                                        : jr_arena_printf(arena, "node%u", node));
-    return names.items;
-}
-
 /* Begin to start the server, for which the ranks wait: it may have to load its library from a slow
  * disk. If it comes to nothing, the first rank is told to have failed to start. Returns 0, or -1
  * with why in the run's error. */
@@ -597,12 +568,30 @@ static int open_pmix(struct jr_mpi_world *world)
     const struct jr_plan *plan = runner->plan;
     struct jr_arena arena = JR_ARENA_INIT;
     JR_CLOSE int exchange_fd = jr_commands_take_exchange(runner);
+    static const char *const foreign[] = {"PMI_*", "PMIX_*", "OMPI_*", "PRTE_*"};
+    struct jr_strv env = {0}, hosts = {0};
+    struct utsname here;
     char name[WORLD_NAME];
     uint32_t nodes;
     JR_FREE uint32_t *first = find_first_ranks(plan, &nodes);
     name_world(name, plan);
     if (first == NULL)
         return -1;
+    /* What the library sees: jobrun's environment without other launchers' words, and the module
+     * that keeps what ranks ask in its own memory, not in files. */
+    jr_strv_copy(&env, &arena, environ);
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        jr_env_unset(&env, foreign[i]);
+    jr_strv_push(&env, &arena, jr_arena_strdup(&arena, "PMIX_MCA_gds=hash"));
+    /* What nodes are called: it tells them apart by that. */
+    if (nodes == 1)
+        jr_strv_push(&hosts, &arena,
+                     jr_arena_strdup(&arena, uname(&here) == 0 ? here.nodename : "node0"));
+    for (uint32_t node = 0; nodes > 1 && node < nodes; node++)
+        jr_strv_push(&hosts, &arena,
+                     plan->hosts != NULL && plan->hosts[node] != NULL
+                         ? jr_arena_strdup(&arena, plan->hosts[node])
+                         : jr_arena_printf(&arena, "node%u", node));
     const struct jr_pmix_setup setup = {
         .library = plan->mpi.server,
         .name = name,
@@ -610,8 +599,8 @@ static int open_pmix(struct jr_mpi_world *world)
         .folder = nodes == 1 ? plan->own_dir
                              : jr_arena_printf(&arena, "%s/" JR_NODE_DIR "/attempt_%u",
                                                plan->run_dir, plan->node_rank, plan->attempt),
-        .env = make_library_env(&arena),
-        .hosts = name_nodes(plan, nodes, &arena),
+        .env = env.items,
+        .hosts = hosts.items,
         .nodes = nodes,
         .node = nodes == 1 ? 0 : plan->node_rank,
         .first = first,

@@ -171,22 +171,17 @@ bool jr_preemption_takes(struct jr_runner *runner, int sig)
     return true;
 }
 
-/* What a rank does that Slurm has sent SIGTERM: it dies of it, or says that it is to be
- * continued. */
-static bool is_end_suspicious(const struct jr_rank_outcome *rank)
-{
-    if (rank->stopped_with != 0 || rank->injected)
-        return false;
-    return rank->end == JR_END_SIGNALED
-               ? rank->signal == SIGTERM
-               : rank->end == JR_END_EXITED && rank->exit_code == JR_YIELD_CODE;
-}
-
 bool jr_preemption_explains(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
-    if (!is_end_suspicious(rank->outcome) || jr_stop_has_begun(runner) ||
-        runner->outcome->preempted)
+    const struct jr_rank_outcome *outcome = rank->outcome;
+    /* What a rank does that Slurm has sent SIGTERM: it dies of it, or says that it is to be
+     * continued. */
+    bool suspicious = outcome->end == JR_END_SIGNALED
+                          ? outcome->signal == SIGTERM
+                          : outcome->end == JR_END_EXITED && outcome->exit_code == JR_YIELD_CODE;
+    if (!suspicious || outcome->stopped_with != 0 || outcome->injected ||
+        jr_stop_has_begun(runner) || runner->outcome->preempted)
         return false;
     jr_preemption_ask(runner);
     runner->preemption.hit |= runner->preemption.open && jr_stop_follows(rank);

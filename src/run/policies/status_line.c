@@ -9,12 +9,19 @@
 
 #define TICK_NS UINT64_C(1000000000)
 
-/* "jobrun: 3 running, 1m5s, stopping: SIGKILL in 27s (Ctrl-C: now)" */
-static void draw_running(struct jr_runner *runner, uint64_t now)
+/* How far the job is stands there from its first step to a stop; else "jobrun: 3 running, 1m5s,
+ * stopping: SIGKILL in 27s (Ctrl-C: now)". */
+static void draw_status(void *owner)
 {
-    const struct jr_progress_line *line = &runner->progress;
+    struct jr_runner *runner = owner;
+    struct jr_progress_line *line = &runner->progress;
+    uint64_t now = jr_clock_ns(), kills_at = jr_stop_kills_at(runner);
+    uint64_t seconds = (now - line->started_ns) / TICK_NS;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    uint64_t seconds = (now - line->started_ns) / TICK_NS, kills_at = jr_stop_kills_at(runner);
+    line->tick.at = now + TICK_NS;
+    if (kills_at <= now && jr_progress_bar_stand(&runner->console, runner->plan->name,
+                                                 runner->outcome->progress, runner->options->utf8))
+        return;
     jr_buf_printf(&text, "jobrun: %u running", runner->running);
     if (seconds > 0) {
         jr_buf_str(&text, ", ");
@@ -29,18 +36,6 @@ static void draw_running(struct jr_runner *runner, uint64_t now)
     jr_console_writer_stand(&runner->console, "");
     if (!text.failed)
         jr_console_writer_draw(&runner->console, text.data);
-}
-
-static void draw_status(void *owner)
-{
-    struct jr_runner *runner = owner;
-    uint64_t now = jr_clock_ns();
-    /* How far the job is stands there from its first step to a stop. */
-    if (jr_stop_kills_at(runner) > now ||
-        !jr_progress_bar_stand(&runner->console, runner->plan->name, runner->outcome->progress,
-                               runner->options->utf8))
-        draw_running(runner, now);
-    runner->progress.tick.at = now + TICK_NS;
 }
 
 static int open_progress(struct jr_runner *runner)

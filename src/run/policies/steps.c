@@ -55,30 +55,26 @@ struct jr_step_file {
 
 /* The files. */
 
-static void refuse_step_file(struct jr_runner *runner, uint32_t i, mode_t mode)
-{
-    struct jr_step_watch *steps = &runner->steps;
-    const char *what = S_ISLNK(mode)    ? "a symbolic link"
-                       : S_ISFIFO(mode) ? "a FIFO"
-                       : S_ISDIR(mode)  ? "a folder"
-                                        : "no plain file";
-    if (steps->files[i].refused)
-        return;
-    steps->files[i].refused = true;
-    (void)jr_step_tracker_warn(&steps->tracker, JR_STEP_PROBLEM_FILE, i,
-                               "has %s in place of its progress file, which is not read", what);
-}
-
 /* The file of the rank at place `i`, to be read; -1: there is none. */
 static int open_step_file(struct jr_runner *runner, uint32_t i, struct stat *ret)
 {
+    struct jr_step_watch *steps = &runner->steps;
     char name[32];
-    int folder = runner->steps.folder_fd;
+    int folder = steps->folder_fd;
     (void)snprintf(name, sizeof name, "%u.jsonl", runner->ranks[i].plan->rank);
     if (fstatat(folder, name, ret, AT_SYMLINK_NOFOLLOW) != 0)
         return -1;
-    if (!S_ISREG(ret->st_mode)) {
-        refuse_step_file(runner, i, ret->st_mode);
+    mode_t mode = ret->st_mode;
+    if (!S_ISREG(mode)) {
+        const char *what = S_ISLNK(mode)    ? "a symbolic link"
+                           : S_ISFIFO(mode) ? "a FIFO"
+                           : S_ISDIR(mode)  ? "a folder"
+                                            : "no plain file";
+        if (!steps->files[i].refused)
+            (void)jr_step_tracker_warn(&steps->tracker, JR_STEP_PROBLEM_FILE, i,
+                                       "has %s in place of its progress file, which is not read",
+                                       what);
+        steps->files[i].refused = true;
         return -1;
     }
     JR_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
