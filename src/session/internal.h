@@ -234,6 +234,10 @@ void jr_session_add_event(const struct jr_session *session, const struct jr_even
 /* Read the facts about devices that lie beside a spec of this machine, once. */
 enum jr_status jr_session_read_devices(struct jr_session *session, const struct jr_spec_file *file);
 
+/* The same, of the folder and the device that a spec has; `at`: where it says which. */
+enum jr_status jr_session_read_custom(struct jr_session *session, const char *folder,
+                                      const char *device, struct jr_span at);
+
 /* Find out whether this is a `part`, which within a step of Slurm's has its run id from there
  * unless one was given; before the plan. */
 void jr_session_find_part(struct jr_session *session);

@@ -195,18 +195,12 @@ static int send_agent_facts(void *data, struct jr_buf *out, struct jr_error *err
     if (scheduler->problem != NULL)
         return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s; %s", scheduler->problem,
                             scheduler->help);
-    if (agent->device != NULL && agent->folder != NULL) {
-        /* Devices of the user's own kind, from the facts beside the spec. */
-        const struct jr_custom custom = {.folder = agent->folder,
-                                         .device = agent->device,
-                                         .envp = session->options.envp,
-                                         .limit_ms = JR_CUSTOM_LIMIT_MS};
-        session->custom = true;
-        enum jr_status status =
-            jr_custom_read(&session->host, &session->arena, &custom, &session->diags);
-        if (status != JR_STATUS_OK)
-            return refuse_spec(session, status, err);
-    }
+    /* Devices of the user's own kind, from the facts beside the spec. */
+    enum jr_status status = JR_STATUS_OK;
+    if (agent->folder != NULL)
+        status = jr_session_read_custom(session, agent->folder, agent->device, (struct jr_span){0});
+    if (status != JR_STATUS_OK)
+        return refuse_spec(session, status, err);
     /* The controller already knows the scheduler's facts about the whole job; a list of all nodes
      * from each of them would be too much. */
     struct jr_host own = session->host;

@@ -24,6 +24,155 @@
 
 #include "base/banned.h"
 
+/* A file that is in the folder in which jobrun was called, and not where the ranks look for it. */
+
+static bool is_below(const char *folder, const char *path)
+{
+    struct stat st;
+    JR_FREE char *whole = jr_io_absolute(folder, path);
+    return whole != NULL && stat(whole, &st) == 0;
+}
+
+/* The way from one absolute folder to another: "..", "../src". */
+static void add_way(struct jr_buf *out, const char *from, const char *to)
+{
+    size_t same = 0, i = 0, begin = out->len;
+    for (; from[i] != '\0' && from[i] == to[i]; i++)
+        if (from[i] == '/')
+            same = i + 1;
+    if ((from[i] == '\0' || from[i] == '/') && (to[i] == '\0' || to[i] == '/'))
+        same = i + (from[i] == '/' || to[i] == '/');
+    for (const char *at = from + (same < strlen(from) ? same : strlen(from)); *at != '\0';
+         at += strcspn(at, "/") + (at[strcspn(at, "/")] == '/'))
+        jr_buf_str(out, out->len == begin ? ".." : "/..");
+    const char *rest = to + (same < strlen(to) ? same : strlen(to));
+    if (*rest != '\0')
+        jr_buf_printf(out, "%s%s", out->len == begin ? "" : "/", rest);
+    if (out->len == begin)
+        jr_buf_char(out, '.');
+}
+
+/* Append what to do about the path `name`, which ranks look for in `workdir` (an absolute path:
+ * which the spec states relative to its folder), where it is not there and is in the current
+ * folder. False: that is not so. */
+static bool is_misplaced_file(struct jr_buf *out, const struct jr_session *session,
+                              const char *workdir, const char *name)
+{
+    JR_FREE char *here = getcwd(NULL, 0);
+    const char *folder = jr_spec_folder_of(session->file);
+    size_t len = strlen(folder);
+    bool field = name[0] == '/' && strncmp(name, folder, len) == 0 && name[len] == '/';
+    struct jr_buf way JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *place = field ? folder : workdir, *path = field ? name + len + 1 : name;
+    if (here == NULL || name[0] == '\0' || (name[0] == '/' && !field) || strcmp(here, place) == 0 ||
+        !is_below(here, path) || is_below(place, path))
+        return false; /* it is not here alone */
+    add_way(&way, folder, here);
+    if (way.failed)
+        return false;
+    name = path;
+    jr_buf_printf(out, "'%s' is in %s, where jobrun was called; ", name, here);
+    if (field)
+        jr_buf_printf(out, "write %s/%s", way.data, name);
+    else
+        jr_buf_printf(out, "write workdir: %s into the spec (or type -s workdir=.)", way.data);
+    return true;
+}
+
+/* The same for a program, which is called by ./NAME. */
+static bool is_misplaced_program(struct jr_buf *out, const struct jr_session *session,
+                                 const char *workdir, const char *name)
+{
+    if (!is_misplaced_file(out, session, workdir, name))
+        return false;
+    if (strchr(name, '/') == NULL)
+        jr_buf_printf(out, ", and ./%s instead of %s", name, name);
+    return true;
+}
+
+/* The same for a module, pkg.train or pkg.train:main. */
+static bool is_misplaced_module(struct jr_buf *out, const struct jr_session *session,
+                                const char *workdir, const char *name)
+{
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
+    for (const char *at = name; *at != '\0' && *at != ':'; at++)
+        jr_buf_char(&path, *at == '.' ? '/' : *at);
+    if (path.failed || path.len == 0)
+        return false;
+    /* a module is a file, a package a folder */
+    size_t from = out->len;
+    JR_FREE char *folder = strdup(path.data);
+    jr_buf_str(&path, ".py");
+    return folder != NULL && !path.failed &&
+           (is_misplaced_file(out, session, workdir, path.data) ||
+            is_misplaced_file(out, session, workdir, folder)) &&
+           out->len > from;
+}
+
+/* What a message says of a path or of a module, which may be all of it or its last part. */
+static bool set_name(struct jr_buf *name, const char *text)
+{
+    const char *slash = strrchr(text, '/');
+    jr_buf_clear(name);
+    jr_buf_add(name, slash == NULL ? text : slash + 1,
+               strcspn(slash == NULL ? text : slash + 1, ":"));
+    return true;
+}
+
+/* The words of a command: the first that is no option and is a path. */
+static bool find_in_words(struct jr_buf *out, struct jr_buf *name, const struct jr_session *session,
+                          char *const *argv, const char *workdir)
+{
+    enum { MOST = 16 };
+    for (size_t i = 0; argv[i] != NULL && i < MOST; i++) {
+        if (i > 0 && strcmp(argv[i - 1], "-m") == 0 &&
+            is_misplaced_module(out, session, workdir, argv[i]))
+            return set_name(name, argv[i]);
+        if (argv[i][0] != '-' && argv[i][0] != '/' && strpbrk(argv[i], "./") != NULL &&
+            (i == 0 ? is_misplaced_program : is_misplaced_file)(out, session, workdir, argv[i]))
+            return set_name(name, argv[i]);
+    }
+    return false;
+}
+
+/* The same for the first command of a shell's text. */
+static bool find_in_shell(struct jr_buf *out, struct jr_buf *name, const struct jr_session *session,
+                          const char *text, const char *workdir)
+{
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_shell_words words;
+    bool found = false;
+    if (jr_shell_split(&words, &arena, text, NULL) == 0) {
+        char **argv = jr_arena_array(&arena, words.count + 1, sizeof *argv);
+        for (size_t i = 0; argv != NULL && i < words.count; i++)
+            argv[i] = jr_arena_strdup(&arena, words.items[i].text);
+        found = argv != NULL && !arena.failed && find_in_words(out, name, session, argv, workdir);
+    }
+    return found;
+}
+
+bool jr_misplaced_find(struct jr_buf *out, struct jr_buf *name, const struct jr_session *session)
+{
+    const struct jr_plan *plan = &session->plan;
+    const struct jr_entrypoint *entry = &session->resolution.job.entrypoint;
+    if (plan->ranks == NULL || session->file == NULL)
+        return false;
+    const struct jr_plan_rank *rank = &plan->ranks[plan->first];
+    const struct jr_python *python = entry->python;
+    if (python != NULL) {
+        bool found = python->what == JR_PYTHON_SCRIPT
+                         ? is_misplaced_file(out, session, "", python->target)
+                         : is_misplaced_module(out, session, rank->workdir, python->target);
+        return found && set_name(name, python->target);
+    }
+    if (entry->library != NULL)
+        return is_misplaced_file(out, session, "", entry->library->path) &&
+               set_name(name, entry->library->path);
+    if (entry->form == JR_FORM_SHELL)
+        return find_in_shell(out, name, session, entry->argv[0], rank->workdir);
+    return find_in_words(out, name, session, rank->argv, rank->workdir);
+}
+
 /* How long an interpreter may take to start on a busy file system, and the bytes of its answer at
  * most. */
 enum { LIMIT_MS = 20000, MOST_BYTES = 1 << 20 };
@@ -203,7 +352,7 @@ static void check_module(struct preflight *preflight, const struct jr_python_loo
     const char *message =
         jr_arena_printf(preflight->arena, "%s finds no module '%s'", look->interpreter, part.data);
     struct jr_buf beside JR_BUF_CLEANUP = JR_BUF_INIT;
-    bool misplaced = jr_misplaced_module(&beside, preflight->session, look->workdir, module);
+    bool misplaced = is_misplaced_module(&beside, preflight->session, look->workdir, module);
     report_needed(preflight, JR_CODE_MODULE_NOT_FOUND, &needed, message,
                   misplaced ? &beside : &help);
 }
@@ -250,7 +399,7 @@ static void report_unreadable(struct preflight *preflight, const struct needed *
     struct jr_buf near JR_BUF_CLEANUP = JR_BUF_INIT, help JR_BUF_CLEANUP = JR_BUF_INIT;
     const char *message = jr_arena_printf(preflight->arena, "the %s %s cannot be read: %s", what,
                                           quote_needed(preflight, needed), strerror(error));
-    if (error == ENOENT && jr_misplaced_file(&help, preflight->session, workdir, needed->text)) {
+    if (error == ENOENT && is_misplaced_file(&help, preflight->session, workdir, needed->text)) {
         /* said */
     } else if (error == ENOENT && jr_near_file_any(&near, workdir, needed->text)) {
         /* a field's path was made absolute: it is typed from the folder of the spec */
@@ -290,7 +439,7 @@ static void check_script(struct preflight *preflight, const struct jr_plan_rank 
         /* A shell also looks in PATH, and others elsewhere: only what is beside the caller is
          * surely not found. */
         i = other_script_index(rank->argv);
-        if (i > 0 && !jr_misplaced_file(&beside, preflight->session, rank->workdir, rank->argv[i]))
+        if (i > 0 && !is_misplaced_file(&beside, preflight->session, rank->workdir, rank->argv[i]))
             i = 0;
     }
     if (i == 0 || preflight->script_reported)
@@ -417,7 +566,7 @@ static void check_program(struct preflight *preflight, const char *name, char *c
     }
     preflight->program_reported = true;
     if (obstacle.error != ENOENT || obstacle.line != NULL ||
-        !jr_misplaced_program(&help, preflight->session, rank->workdir, name))
+        !is_misplaced_program(&help, preflight->session, rank->workdir, name))
         add_program_help(&help, name, &obstacle, search, rank->workdir, folder);
     report_needed(preflight, JR_CODE_PROGRAM_NOT_FOUND, &needed,
                   describe_program(preflight, &needed, &obstacle), &help);

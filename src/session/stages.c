@@ -219,19 +219,24 @@ enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
 }
 
 /* The facts beside the spec are about this machine, like its other facts. */
+enum jr_status jr_session_read_custom(struct jr_session *session, const char *folder,
+                                      const char *device, struct jr_span at)
+{
+    const struct jr_custom custom = {.folder = folder,
+                                     .device = device,
+                                     .at = at,
+                                     .envp = session->options.envp,
+                                     .limit_ms = JR_CUSTOM_LIMIT_MS};
+    if (!session->host.real || session->custom || device == NULL)
+        return JR_STATUS_OK;
+    session->custom = jr_custom_is(device);
+    return jr_custom_read(&session->host, &session->arena, &custom, &session->diags);
+}
+
 enum jr_status jr_session_read_devices(struct jr_session *session, const struct jr_spec_file *file)
 {
-    const struct jr_custom custom = {
-        .folder = jr_spec_folder_of(file),
-        .device = jr_spec_get(file)->device,
-        .at = jr_spec_where(file, "device"),
-        .envp = session->options.envp,
-        .limit_ms = JR_CUSTOM_LIMIT_MS,
-    };
-    if (!session->host.real || session->custom || custom.device == NULL)
-        return JR_STATUS_OK;
-    session->custom = jr_custom_is(custom.device);
-    return jr_custom_read(&session->host, &session->arena, &custom, &session->diags);
+    return jr_session_read_custom(session, jr_spec_folder_of(file), jr_spec_get(file)->device,
+                                  jr_spec_where(file, "device"));
 }
 
 /* What is lacking, as the refusal says it. */

@@ -501,69 +501,40 @@ bool jr_cell_needs_place(const struct jr_cell_needs *needs, const struct jr_cell
     return false;
 }
 
-/* A text of so many bytes is given away. */
-enum { PIECE = 64 << 10 };
-
-struct telling {
-    const struct jr_session *session;
-    const struct jr_cells *cells;
-    const struct jr_cell_needs *needs;
-    const struct jr_plan_cells_options *options;
-    const char *held;      /* who holds devices that cells may have; NULL: nobody */
-    struct jr_room *taken; /* by the cells of a round, of each node */
-    bool stopped;
-};
-
-static void pass_piece(struct telling *telling, struct jr_buf *out, size_t least)
+/* Give the text away, if it is so many bytes. True: nobody wants more. */
+static bool pass_piece(const struct jr_plan_cells_options *options, struct jr_buf *out,
+                       size_t least)
 {
     if (out->len < least || out->len == 0 || out->failed)
-        return;
-    telling->stopped |= telling->options->take(telling->options->data, out->data, out->len) != 0;
+        return false;
+    bool stopped = options->take(options->data, out->data, out->len) != 0;
     jr_buf_clear(out);
+    return stopped;
 }
 
-/* How many cells run at once at most, and in how many rounds, if all of them take as long and begin
- * in their order. */
-static void count_rounds(struct telling *telling, uint32_t *ret_most, size_t *ret_rounds)
-{
-    const struct jr_cell_needs *needs = telling->needs;
-    size_t size = needs->nodes * sizeof *telling->taken;
-    uint32_t running = 0;
-    *ret_most = 0;
-    *ret_rounds = telling->cells->count > 0;
-    memset(telling->taken, 0, size);
-    for (size_t i = 0; i < telling->cells->count; i++) {
-        const struct jr_cell_need *need = &needs->kinds[needs->kind_of[i]];
-        if (!jr_cell_needs_place(needs, need, telling->taken, running)) {
-            memset(telling->taken, 0, size);
-            (void)jr_cell_needs_place(needs, need, telling->taken, 0);
-            running = 0;
-            ++*ret_rounds;
-        }
-        if (++running > *ret_most)
-            *ret_most = running;
-    }
-}
+enum { PIECE = 64 << 10 };
 
-static void tell_text(struct telling *telling, struct jr_buf *out)
+static void tell_text(struct jr_buf *out, const struct jr_session *session,
+                      const struct jr_cell_needs *needs,
+                      const struct jr_plan_cells_options *options, const char *held, uint32_t most,
+                      size_t rounds)
 {
-    const struct jr_cell_needs *needs = telling->needs;
     struct jr_cell_columns columns;
-    uint32_t most;
-    size_t rounds, count = telling->cells->count;
-    count_rounds(telling, &most, &rounds);
-    jr_cell_columns_init(&columns, telling->cells);
-    const char *where = !telling->session->host.real ? "there"
-                        : needs->nodes > 1           ? "on the nodes"
-                                                     : "on this machine";
+    const struct jr_cells *cells = &session->swept->cells;
+    size_t count = cells->count;
+    bool stopped = false;
+    jr_cell_columns_init(&columns, cells);
+    const char *where = !session->host.real ? "there"
+                        : needs->nodes > 1  ? "on the nodes"
+                                            : "on this machine";
     jr_buf_printf(out, "%zu cell%s, %u at once %s, %zu round%s\n", count, count == 1 ? "" : "s",
                   most, where, rounds, rounds == 1 ? "" : "s");
-    if (telling->held != NULL)
-        jr_buf_printf(out, "of the devices %s\n", telling->held);
+    if (held != NULL)
+        jr_buf_printf(out, "of the devices %s\n", held);
     jr_buf_str(out, "\ncell   ");
     jr_cell_columns_head(out, &columns);
     jr_buf_str(out, "ranks  needs\n");
-    for (size_t i = 0; i < count && !telling->stopped; i++) {
+    for (size_t i = 0; i < count && !stopped; i++) {
         const struct jr_cell_need *need = &needs->kinds[needs->kind_of[i]];
         jr_buf_printf(out, "%04zu   ", i);
         jr_cell_columns_row(out, &columns, i);
@@ -574,27 +545,29 @@ static void tell_text(struct telling *telling, struct jr_buf *out)
             jr_buf_printf(out, "%u %s\n", need->devices, need->device_name);
         else
             jr_buf_printf(out, "%u core%s\n", need->cores, need->cores == 1 ? "" : "s");
-        pass_piece(telling, out, PIECE);
+        stopped = pass_piece(options, out, PIECE);
     }
     jr_cell_columns_release(&columns);
 }
 
-static void tell_json(struct telling *telling, struct jr_buf *out)
+static void tell_json(struct jr_buf *out, const struct jr_session *session,
+                      const struct jr_cell_needs *needs,
+                      const struct jr_plan_cells_options *options, const char *held, uint32_t most,
+                      size_t rounds)
 {
-    uint32_t most;
-    size_t rounds;
-    count_rounds(telling, &most, &rounds);
+    const struct jr_cells *cells = &session->swept->cells;
+    bool stopped = false;
     jr_buf_printf(out,
                   "{\n  \"format_version\": 1,\n  \"at_once\": %u,\n"
                   "  \"rounds\": %zu,\n  \"held\": ",
                   most, rounds);
-    jr_json_quote(out, telling->held);
+    jr_json_quote(out, held);
     jr_buf_str(out, ",\n  \"cells\": [\n");
-    for (size_t i = 0; i < telling->cells->count && !telling->stopped; i++) {
-        const struct jr_cell_need *need = &telling->needs->kinds[telling->needs->kind_of[i]];
+    for (size_t i = 0; i < cells->count && !stopped; i++) {
+        const struct jr_cell_need *need = &needs->kinds[needs->kind_of[i]];
         json_t *cell = json_object();
         jr_json_set_int(cell, "cell", (json_int_t)i);
-        jr_json_set(cell, "values", jr_cells_json(telling->cells, i));
+        jr_json_set(cell, "values", jr_cells_json(cells, i));
         jr_json_set_int(cell, "nodes", need->nodes);
         jr_json_set_int(cell, "ranks", need->ranks);
         jr_json_set_int(cell, "devices", need->devices);
@@ -602,7 +575,7 @@ static void tell_json(struct telling *telling, struct jr_buf *out)
         jr_buf_str(out, i == 0 ? "    " : ",\n    ");
         jr_json_print(out, cell, 0);
         json_decref(cell);
-        pass_piece(telling, out, PIECE);
+        stopped = pass_piece(options, out, PIECE);
     }
     jr_buf_str(out, "\n  ]\n}\n");
 }
@@ -617,25 +590,33 @@ enum jr_status jr_session_plan_cells(struct jr_session *session,
     enum jr_status status = jr_cell_needs_find(&needs, session, err);
     if (options->parallel > 0)
         needs.parallel = options->parallel;
-    struct telling telling = {
-        .session = session,
-        .cells = &session->swept->cells,
-        .needs = &needs,
-        .options = options,
-        .taken = jr_arena_array(&needs.arena, needs.nodes + 1, sizeof *telling.taken)};
-    out.failed |= telling.taken == NULL;
-    if (status == JR_STATUS_OK && telling.taken != NULL) {
+    struct jr_room *taken = jr_arena_array(&needs.arena, needs.nodes + 1, sizeof *taken);
+    out.failed |= taken == NULL;
+    if (status == JR_STATUS_OK && taken != NULL) {
+        /* How many run at once at most, and in how many rounds, if all of them take as long and
+         * begin in their order. */
+        size_t count = session->swept->cells.count, rounds = count > 0;
+        uint32_t most = 0, running = 0;
+        for (size_t i = 0; i < count; i++) {
+            const struct jr_cell_need *need = &needs.kinds[needs.kind_of[i]];
+            if (!jr_cell_needs_place(&needs, need, taken, running)) {
+                memset(taken, 0, needs.nodes * sizeof *taken);
+                (void)jr_cell_needs_place(&needs, need, taken, 0);
+                running = 0;
+                rounds++;
+            }
+            if (++running > most)
+                most = running;
+        }
+        bool any = false; /* somebody holds devices that cells may have */
         if (session->host.real && session->cell_hosts == NULL) {
             jr_sweep_devices_name(&devices, session, &needs);
-            if (jr_sweep_devices_holders(&held, &devices, NULL,
-                                         jr_env_get(session->options.envp, "JOBRUN_RUN_ID")))
-                telling.held = held.data;
+            any = jr_sweep_devices_holders(&held, &devices, NULL,
+                                           jr_env_get(session->options.envp, "JOBRUN_RUN_ID"));
         }
-        if (options->json)
-            tell_json(&telling, &out);
-        else
-            tell_text(&telling, &out);
-        pass_piece(&telling, &out, 1);
+        (options->json ? tell_json : tell_text)(&out, session, &needs, options,
+                                                any ? held.data : NULL, most, rounds);
+        (void)pass_piece(options, &out, 1);
     }
     jr_cell_needs_release(&needs);
     if (!out.failed)

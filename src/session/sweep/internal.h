@@ -29,9 +29,9 @@
 #include "session/sweep/cell_session.h"
 #include "session/sweep/node_cells.h"
 #include "session/sweep/sweep_run.h"
-#include "session/sweep/sweep_screen.h"
 #include "session/sweep/row_table.h"
 #include "session/sweep/show_sweep.h"
+#include "session/sweep/sweep_screen.h"
 #include "store/folder_mark.h"
 #include "store/progress.h"
 #include "sweep/journal.h"
@@ -39,13 +39,7 @@
 #include "sweep/sweep_file.h"
 #include "sweep/swept_spec.h"
 
-struct jr_cell_needs;
 struct jr_cell_process;
-struct jr_host;
-struct jr_host_part;
-struct jr_policy;
-struct jr_session;
-struct jr_spec_file;
 struct jr_sweep_run;
 
 /*

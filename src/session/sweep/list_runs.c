@@ -125,13 +125,16 @@ static void judge_cells(struct jr_record *record, const json_t *sweep)
     jr_json_set_int(record->progress, "of", count);
 }
 
-/* The list on its way. */
+/* The list on its way, and what of it is no part of a record. */
 struct listing {
     struct jr_records *records;
     const char *log_dir;
     int log_fd;
     struct jr_slurm_queue queue;
-    json_t *values; /* of cells, by their ids in the list */
+    const struct jr_runs_view *view; /* as is the rest, NULL where only records are wanted */
+    json_t *values;                  /* of cells: an object for each id */
+    json_t *flat;                    /* a row for each record */
+    bool results;                    /* what they delivered is wanted */
 };
 
 /* Whether Slurm still has what was submitted, so that cells may begin and end; the end of what it
@@ -367,16 +370,6 @@ static const struct jr_row_alias aliases[] = {{"run", "run_id"},       {"exit", 
 
 static const struct jr_row_kind run_kind = {.what = "run", .always = always, .aliases = aliases};
 
-/* All runs, and what of them is no part of a record. */
-struct run_listing {
-    const char *log_dir;
-    const struct jr_runs_view *view;
-    struct jr_records records;
-    json_t *values; /* of cells: an object for each id */
-    json_t *flat;   /* a row for each record */
-    bool results;   /* what they delivered is wanted */
-};
-
 /* How much the table tells beside status, exit and id. */
 enum breadth { BARE, NARROW, WHOLE };
 
@@ -463,7 +456,7 @@ void jr_runs_print(struct jr_buf *out, const struct jr_records *records)
 }
 
 /* What the ranks of a run, or of the cell SWEEP/7, delivered; NULL: nothing that counts. */
-static json_t *read_result(const struct run_listing *listing, const struct jr_record *record)
+static json_t *read_result(const struct listing *listing, const struct jr_record *record)
 {
     struct jr_buf dir JR_BUF_CLEANUP = JR_BUF_INIT;
     const char *slash = strchr(record->id, '/'), *id = record->id;
@@ -516,7 +509,7 @@ static void share_object(json_t *to, const char *key, json_t *object)
 }
 
 /* A run as JSON has it without chosen columns. `flat` is its row. */
-static json_t *nested_run(const struct run_listing *listing, const struct jr_record *record,
+static json_t *nested_run(const struct listing *listing, const struct jr_record *record,
                           const json_t *flat)
 {
     json_t *object = plain_run(record), *results = json_object();
@@ -540,7 +533,7 @@ static json_t *nested_run(const struct run_listing *listing, const struct jr_rec
     return object;
 }
 
-static json_t *flat_run(const struct run_listing *listing, const struct jr_record *record)
+static json_t *flat_run(const struct listing *listing, const struct jr_record *record)
 {
     json_t *row = plain_run(record), *result = read_result(listing, record);
     json_t *step = json_object_get(record->progress, "step");
@@ -587,36 +580,35 @@ static bool wants_results(const struct jr_runs_view *view)
     return view->sort != NULL && !is_recorded(view->sort);
 }
 
-static int load_listing(struct run_listing *listing, struct jr_error *err)
+static int load_listing(struct listing *listing, struct jr_error *err)
 {
     struct jr_error why = {0};
-    if (jr_records_list(&listing->records, listing->log_dir, &why) != 0)
+    if (jr_records_list(listing->records, listing->log_dir, &why) != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH, "%s", why.text);
     listing->values = json_object();
-    struct listing cells = {
-        .records = &listing->records, .values = listing->values, .log_dir = listing->log_dir};
     if (listing->view->cells)
-        each_sweep(&cells, add_cells, NULL);
+        each_sweep(listing, add_cells, NULL);
     else
-        jr_sweeps_add(&listing->records, listing->log_dir, listing->view->environ);
+        jr_sweeps_add(listing->records, listing->log_dir, listing->view->environ);
     listing->results = wants_results(listing->view);
     listing->flat = json_array();
-    for (size_t i = 0; i < listing->records.count; i++)
-        jr_json_append(listing->flat, flat_run(listing, &listing->records.items[i]));
-    return listing->records.arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory") : 0;
+    for (size_t i = 0; i < listing->records->count; i++)
+        jr_json_append(listing->flat, flat_run(listing, &listing->records->items[i]));
+    return listing->records->arena.failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                                          : 0;
 }
 
 /* The usual table, or the usual objects. */
-static void print_usual(struct jr_buf *out, const struct run_listing *listing,
+static void print_usual(struct jr_buf *out, const struct listing *listing,
                         const struct jr_row_table *table)
 {
     json_auto_t *list = json_array();
     bool text = table->format == JR_ROWS_TEXT;
-    enum breadth breadth = find_breadth(out, listing->records.items, listing->records.count);
-    if (text && listing->records.count > 0)
+    enum breadth breadth = find_breadth(out, listing->records->items, listing->records->count);
+    if (text && listing->records->count > 0)
         print_heading(out, breadth);
     for (size_t i = 0; i < table->count; i++) {
-        const struct jr_record *record = &listing->records.items[table->order[i]];
+        const struct jr_record *record = &listing->records->items[table->order[i]];
         if (text)
             print_run(out, record, breadth);
         else
@@ -637,7 +629,8 @@ int jr_runs_list(struct jr_buf *out, const char *log_dir, const struct jr_runs_v
                  struct jr_error *err)
 {
     static const char usual[] = "name,status,exit_code,world_size,started,seconds";
-    struct run_listing listing = {.log_dir = log_dir, .view = view};
+    struct jr_records records = JR_RECORDS_INIT;
+    struct listing listing = {.records = &records, .log_dir = log_dir, .view = view};
     struct jr_row_table table = {0};
     bool json = view->format == JR_ROWS_JSON;
     int status = load_listing(&listing, err);
@@ -662,7 +655,7 @@ int jr_runs_list(struct jr_buf *out, const char *log_dir, const struct jr_runs_v
     jr_row_table_release(&table);
     json_decref(listing.flat);
     json_decref(listing.values);
-    jr_records_release(&listing.records);
+    jr_records_release(&records);
     return status;
 }
 

@@ -1,9 +1,10 @@
 /*
  * Running a sweep: its cells, each a run of its own, as many at once as the machine has room for.
  *
- *   sweep_run.c     its folder, one loop that begins cells and sees them end, and its end
+ *   sweep_run.c     one loop that begins cells, each in a process that is forked, and sees them end
+ *   sweep_folder.c  its folder: sweep.json, the records of cells, and their code
  *   sweep_resume.c  the folder of a sweep that is gone on with
- *   cell_session.c  a cell: a process that is forked, with a session of its own
+ *   cell_session.c  what is a cell's of its process, and of its session
  *   sweep_nodes.c   the same on a node of an allocation, by its agent
  *   sweep_devices.c which devices its cells get, beside other runs
  *   sweep_screen.c  the lines that a terminal shows meanwhile
