@@ -27,7 +27,6 @@
 #include "doc/doc.h"
 #include "judge/artifacts.h"
 #include "judge/words.h"
-#include "plan/plan_print.h"
 #include "record/live_run.h"
 #include "record/load_results.h"
 #include "record/record_facts.h"

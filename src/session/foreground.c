@@ -12,7 +12,6 @@
 #include "eventloop/signals.h"
 #include "judge/judgement.h"
 #include "plan/plan_print.h"
-#include "record/results_json.h"
 #include "report/summary.h"
 #include "resolve/device_profile.h"
 #include "resolve/fingerprint.h"

@@ -23,7 +23,6 @@
 #include "base/num.h"
 #include "base/strv.h"
 #include "eventloop/signals.h"
-#include "judge/words.h"
 #include "session/foreground.h"
 #include "spawn/program.h"
 

@@ -21,7 +21,6 @@
 #include "plan/rank_env.h"
 #include "record/prune.h"
 #include "record/record_folder.h"
-#include "session/submission.h"
 #include "spec/template_text.h"
 
 #include "base/banned.h"

@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "base/num.h"
-#include "base/redact.h"
 #include "cluster/controller.h"
 #include "cluster/survey.h"
 #include "diag/diag.h"

@@ -9,7 +9,6 @@
 #include "session/render_session.h"
 #include "session/submission.h"
 #include "session/sweep/internal.h"
-#include "session/sweep/cell_session.h"
 #include "sweep/swept_spec.h"
 
 #include "base/banned.h"
