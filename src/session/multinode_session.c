@@ -551,54 +551,42 @@ const char *jr_session_own_program(struct jr_session *session)
     return len <= 0 ? "jobrun" : jr_arena_strndup(&session->arena, path, (size_t)len);
 }
 
-/* What agents have to look for before they know of a spec: devices of the user's own kind. */
-static void tell_own_devices(const struct jr_spec_file *file, struct jr_controller_options *ret)
+/* For agents on all nodes of the allocation, or on the hosts of a spec. */
+static int make_agent_options(struct jr_controller_options *ret, struct jr_session *session,
+                              const struct jr_spec_file *file, struct jr_error *err)
 {
-    const char *device = jr_spec_get(file)->device;
-    if (!jr_custom_is(device))
-        return;
-    ret->device = device;
-    ret->folder = jr_spec_folder_of(file);
-}
-
-/* The same for tasks of srun, which get no message of their own. */
-static char **agent_environment(struct jr_session *session,
-                                const struct jr_controller_options *options)
-{
+    const struct jr_host_scheduler *scheduler = &session->host.scheduler;
+    const struct jr_spec *spec = jr_spec_get(file);
+    const struct jr_strv *hosts = &scheduler->hosts;
     struct jr_arena *arena = &session->arena;
     struct jr_strv env = {0};
+    *ret = (struct jr_controller_options){
+        .transport = &jr_srun_transport,
+        .program = jr_session_own_program(session),
+        .nodes = scheduler->nodes,
+        .hosts = hosts->count == scheduler->nodes ? hosts->items : NULL,
+        .start_ms = spec->policy.timeouts.start_ms,
+        .note = jr_session_note_line,
+        .data = session,
+        .envp = session->options.envp,
+    };
+    if (jr_custom_is(spec->device)) {
+        /* What agents have to look for before they know of a spec: devices of the user's own
+         * kind. */
+        ret->device = spec->device;
+        ret->folder = jr_spec_folder_of(file);
+    }
+    if (jr_ssh_session_has(session))
+        return jr_ssh_session_prepare(session, file, ret, err);
+    /* Tasks of srun get no message of their own. */
     jr_strv_copy(&env, arena, session->options.envp);
     jr_env_unset(&env, JR_AGENT_DEVICE);
     jr_env_unset(&env, JR_AGENT_FOLDER);
-    if (options->device == NULL)
-        return env.items;
-    jr_strv_push(&env, arena, jr_arena_printf(arena, JR_AGENT_DEVICE "=%s", options->device));
-    jr_strv_push(&env, arena, jr_arena_printf(arena, JR_AGENT_FOLDER "=%s", options->folder));
-    return env.items;
-}
-
-/* How agents are started, and on how many nodes; 0: there are to be none. */
-static int choose_transport(struct jr_session *session, struct jr_controller_options *ret,
-                            struct jr_error *err)
-{
-    tell_own_devices(session->file, ret);
-    if (jr_ssh_session_is(session)) {
-        ret->envp = session->options.envp;
-        return jr_ssh_session_prepare(session, session->file, ret, err);
+    if (ret->device != NULL) {
+        jr_strv_push(&env, arena, jr_arena_printf(arena, JR_AGENT_DEVICE "=%s", ret->device));
+        jr_strv_push(&env, arena, jr_arena_printf(arena, JR_AGENT_FOLDER "=%s", ret->folder));
     }
-    /* One node, or more than there are: both are reported elsewhere. */
-    const struct jr_resolve_options wanted = {.args = session->options.args};
-    const struct jr_strv *hosts = &session->host.scheduler.hosts;
-    uint32_t nodes = jr_resolve_nodes(session->file, &session->host, &wanted);
-    ret->spares = jr_spec_get(session->file)->spare_nodes;
-    uint64_t all = (uint64_t)nodes + ret->spares;
-    ret->transport = &jr_srun_transport;
-    ret->nodes = all > 1 && all <= session->host.scheduler.nodes ? nodes : 0;
-    ret->hosts = hosts->count == ret->nodes ||
-                         (ret->spares > 0 && hosts->count >= (size_t)ret->nodes + ret->spares)
-                     ? hosts->items
-                     : NULL;
-    ret->envp = agent_environment(session, ret);
+    ret->envp = env.items;
     return 0;
 }
 
@@ -627,53 +615,38 @@ enum jr_status jr_session_connect_agents(struct jr_session *session, struct jr_e
             ? spec->node_rank != NULL && *spec->node_rank != 0
             : spec->node_rank != NULL || !jr_session_leads_allocation(session))
         return JR_STATUS_OK;
-    struct jr_controller_options options = {
-        .program = jr_session_own_program(session),
-        .start_ms = jr_spec_get(session->file)->policy.timeouts.start_ms,
-        .note = jr_session_note_line,
-        .data = session,
-    };
-    if (check_asked_options(session, &why) == 0 && choose_transport(session, &options, &why) == 0) {
-        if (options.nodes == 0)
-            return JR_STATUS_OK;
-        if (session->options.dry_run)
-            warn_of_agents(session, options.nodes);
-        if (connect_spares(session, &options, &why) == 0 &&
-            join_nodes(session, options.nodes, &why) == 0)
-            return JR_STATUS_OK;
+    struct jr_controller_options options;
+    if (check_asked_options(session, &why) != 0 ||
+        make_agent_options(&options, session, session->file, &why) != 0)
+        return jr_session_fail(err, &why);
+    if (!jr_ssh_session_is(session)) {
+        /* Of the allocation as many as the job wants. One node, or more than there are: both are
+         * reported elsewhere. */
+        const struct jr_resolve_options wanted = {.args = session->options.args};
+        const struct jr_strv *hosts = &session->host.scheduler.hosts;
+        uint32_t nodes = jr_resolve_nodes(session->file, &session->host, &wanted);
+        uint64_t all = (uint64_t)nodes + spec->spare_nodes;
+        options.spares = spec->spare_nodes;
+        options.nodes = all > 1 && all <= session->host.scheduler.nodes ? nodes : 0;
+        bool fits = hosts->count == options.nodes ||
+                    (options.spares > 0 && hosts->count >= (size_t)options.nodes + options.spares);
+        options.hosts = fits ? hosts->items : NULL;
     }
-    return jr_session_fail(err, &why);
-}
-
-/* For agents on all nodes of the allocation, or on all hosts. */
-static int make_cell_options(struct jr_controller_options *ret, struct jr_session *session,
-                             const struct jr_spec_file *like, struct jr_error *err)
-{
-    const struct jr_host_scheduler *scheduler = &session->host.scheduler;
-    const struct jr_strv *hosts = &scheduler->hosts;
-    *ret = (struct jr_controller_options){
-        .transport = &jr_srun_transport,
-        .program = jr_session_own_program(session),
-        .nodes = scheduler->nodes,
-        .hosts = hosts->count == scheduler->nodes ? hosts->items : NULL,
-        .start_ms = jr_spec_get(like)->policy.timeouts.start_ms,
-        .note = jr_session_note_line,
-        .data = session,
-    };
-    tell_own_devices(like, ret);
-    if (session->cells_by_ssh) {
-        ret->envp = session->options.envp;
-        return jr_ssh_session_prepare(session, like, ret, err);
-    }
-    ret->envp = agent_environment(session, ret);
-    return 0;
+    if (options.nodes == 0)
+        return JR_STATUS_OK;
+    if (session->options.dry_run)
+        warn_of_agents(session, options.nodes);
+    return connect_spares(session, &options, &why) == 0 &&
+                   join_nodes(session, options.nodes, &why) == 0
+               ? JR_STATUS_OK
+               : jr_session_fail(err, &why);
 }
 
 int jr_session_renew_cell_agents(struct jr_controller **ret, struct jr_session *session,
                                  const struct jr_strv *hosts, struct jr_error *err)
 {
     struct jr_controller_options options;
-    if (make_cell_options(&options, session, session->cell_files[0], err) != 0)
+    if (make_agent_options(&options, session, session->cell_files[0], err) != 0)
         return -1;
     options.nodes = (uint32_t)hosts->count;
     options.hosts = hosts->items;
@@ -686,7 +659,7 @@ enum jr_status jr_session_connect_cell_agents(struct jr_session *session,
 {
     struct jr_controller_options options;
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
-    if (make_cell_options(&options, session, like, &why) == 0) {
+    if (make_agent_options(&options, session, like, &why) == 0) {
         session->cell_hosts_count = options.nodes;
         if (session->options.dry_run)
             warn_of_agents(session, options.nodes);
