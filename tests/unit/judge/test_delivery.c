@@ -14,55 +14,46 @@ static void start_apart(struct fake *fake, json_t *delivery)
     fake_write_rank(fake, 0, "result.json", jq("{'loss': 0.5}"));
 }
 
-static json_t *read_json(const char *text)
-{
-    json_t *json = jr_json_parse(text, strlen(text), NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(json);
-    return json;
-}
+#define APART(name, found)                                                                         \
+    JSON *delivery = json_of(found);                                                               \
+    struct fake name RELEASE(fake_end);                                                            \
+    start_apart(&name, delivery)
 
 /* Its own node has found it; here there is no file of it. */
 TEST(takes_what_another_node_has_found)
 {
-    struct fake fake RELEASE(fake_end) = {0};
-    JSON *delivery = read_json("{\"result\": {\"loss\": 0.25}, \"late_match\": true, "
-                               "\"unwritten\": true, \"pattern_limits\": 3}");
-    start_apart(&fake, delivery);
+    APART(fake, "{'result': {'loss': 0.25}, 'late_match': true, 'unwritten': true, "
+                "'pattern_limits': 3}");
     fake_judge(&fake);
     const struct jr_rank_judgement *rank = &fake.report.ranks[1];
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_SUCCEEDED);
     CU_ASSERT_EQUAL(rank->state, JR_RANK_SUCCEEDED);
     CU_ASSERT_EQUAL(jr_json_get_real(rank->result, "loss"), 0.25);
-    CU_ASSERT_TRUE(rank->late_match);
-    CU_ASSERT_TRUE(rank->unwritten);
+    CU_ASSERT_TRUE(rank->late_match && rank->unwritten);
     CU_ASSERT_EQUAL(rank->pattern_limits, 3);
 }
 
 /* A file of that name here is not the rank's. */
 TEST(looks_at_no_file_here)
 {
-    struct fake fake RELEASE(fake_end) = {0};
-    JSON *delivery = read_json("{\"error\": \"stale\", \"reason\": \"result.json is old\"}");
-    start_apart(&fake, delivery);
+    APART(fake, "{'error': 'stale', 'reason': 'result.json is old'}");
     fake_write_rank(&fake, 1, "result.json", jq("{'loss': 0.5}"));
     fake_judge(&fake);
     const struct jr_rank_judgement *rank = &fake.report.ranks[1];
     CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_INCOMPLETE);
     CU_ASSERT_EQUAL(rank->state, JR_RANK_INCOMPLETE);
     CU_ASSERT_EQUAL(rank->result_error, JR_RESULT_STALE);
-    CU_ASSERT_STRING_EQUAL(rank->reason, "result.json is old");
+    JR_ASSERT_TEXT(rank->reason, "result.json is old");
     CU_ASSERT_PTR_NULL(rank->result);
 }
 
 /* Nothing of what it says makes a rank succeed that did not. */
 TEST(refuses_words_that_are_none)
 {
-    struct fake fake RELEASE(fake_end) = {0};
-    JSON *delivery = read_json("{\"error\": \"fine\"}");
-    start_apart(&fake, delivery);
+    APART(fake, "{'error': 'fine'}");
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[1].result_error, JR_RESULT_MISSING);
-    CU_ASSERT_STRING_EQUAL(fake.report.ranks[1].reason, "its node does not say why");
+    JR_ASSERT_TEXT(fake.report.ranks[1].reason, "its node does not say why");
     fake_exit(&fake, 1, 3);
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[1].state, JR_RANK_FAILED);
@@ -72,10 +63,8 @@ TEST(refuses_words_that_are_none)
 /* Ranks are compared where all of them are known. */
 TEST(compares_it_with_what_is_here)
 {
-    struct fake fake RELEASE(fake_end) = {0};
     char *equal[] = {(char *)"loss"};
-    JSON *delivery = read_json("{\"result\": {\"loss\": 0.75}}");
-    start_apart(&fake, delivery);
+    APART(fake, "{'result': {'loss': 0.75}}");
     fake.policy.results.equal = equal;
     fake.policy.results.equal_count = 1;
     fake_judge(&fake);
@@ -98,17 +87,13 @@ TEST(sends_what_was_found)
         jr_json_print(&text, delivery, 0);
         jr_buf_char(&text, '\n');
     }
-    CU_ASSERT_STRING_EQUAL(text.data,
-                           "{\"result\": {\"loss\": 0.5}}\n"
-                           "{\"error\": \"empty\", \"reason\": \"result.json is empty\"}\n");
+    JR_ASSERT_TEXT(text.data, jq("{'result': {'loss': 0.5}}\n"
+                                 "{'error': 'empty', 'reason': 'result.json is empty'}\n"));
     CU_ASSERT_PTR_NULL(jr_delivery_pack(&fake.report, 2));
-    fake.report.ranks[1].late_match = true;
-    fake.report.ranks[1].unwritten = true;
+    fake.report.ranks[1].late_match = fake.report.ranks[1].unwritten = true;
     fake.report.ranks[1].pattern_limits = 3;
     JSON *more = jr_delivery_pack(&fake.report, 1);
-    CU_ASSERT_TRUE(jr_json_get_bool(more, "late_match"));
-    CU_ASSERT_TRUE(jr_json_get_bool(more, "unwritten"));
-    CU_ASSERT_EQUAL(jr_json_get_int(more, "pattern_limits"), 3);
+    check_values(more, "late_match true | unwritten true | pattern_limits 3");
 }
 
 /* Who is to blame there for having left is judged again where all are known. */
@@ -121,8 +106,7 @@ TEST(sends_what_one_that_left_lacks)
     fake_judge(&fake);
     CU_ASSERT_TRUE(jr_judgement_left(&fake.report.ranks[0]));
     JSON *delivery = jr_delivery_pack(&fake.report, 0);
-    CU_ASSERT_STRING_EQUAL(jr_json_get_str(delivery, "error"), "missing");
-    CU_ASSERT_STRING_EQUAL(jr_json_get_str(delivery, "reason"), "result.json was not written");
+    check_values(delivery, "error 'missing' | reason 'result.json was not written'");
     CU_ASSERT_PTR_NULL(jr_delivery_pack(&fake.report, 1));
 }
 
@@ -138,34 +122,38 @@ TEST(leaves_comparisons_to_others)
     CU_ASSERT_EQUAL(json_object_size(delivery), 0);
 }
 
-static const char made[] = "{\"job\": [null]}";
-static const char none[] = "{\"job\": [{\"error\": \"missing\", \"reason\": \"was not written\"}]}";
-static const char old[] =
-    "{\"job\": [{\"error\": \"stale\", \"reason\": \"is the one from before the start\"}]}";
+/* A run of two ranks with an artifact that any of them may make. */
+static void start_job(struct fake *fake)
+{
+    static char *names[] = {(char *)"/nowhere/model.pt"};
+    fake_start(fake, 2);
+    fake->policy.results.stated = true;
+    fake->policy.results.artifacts = names;
+    fake->policy.results.artifacts_count = 1;
+    for (int i = 0; i < 2; i++) {
+        fake->ranks[i].artifacts = names;
+        fake->ranks[i].artifacts_count = 1;
+    }
+}
 
-/* Two ranks on other nodes, and what becomes of the first one's state where these have said so of
- * an artifact that any rank may make. */
+static const char made[] = "{'job': [null]}";
+static const char none[] = "{'job': [{'error': 'missing', 'reason': 'was not written'}]}";
+static const char old[] =
+    "{'job': [{'error': 'stale', 'reason': 'is the one from before the start'}]}";
+
+/* What becomes of the state of the first of two ranks on other nodes where these have said so. */
 static void expect_job(const char *first, const char *second, enum jr_result_error error,
                        const char *reason)
 {
-    char *names[] = {(char[]){"/nowhere/model.pt"}};
-    json_t *deliveries[] = {read_json(first), read_json(second)};
-    FAKE(fake, 2);
-    fake.policy.results.stated = true;
-    fake.policy.results.artifacts = names;
-    fake.policy.results.artifacts_count = 1;
-    for (int i = 0; i < 2; i++) {
-        fake.ranks[i].artifacts = names;
-        fake.ranks[i].artifacts_count = 1;
-    }
+    JSON *one = json_of(first), *other = json_of(second);
+    json_t *deliveries[] = {one, other};
+    struct fake fake RELEASE(fake_end);
+    start_job(&fake);
     fake.deliveries = deliveries;
     fake_judge(&fake);
-    const struct jr_rank_judgement *rank = &fake.report.ranks[0];
-    CU_ASSERT_EQUAL(rank->result_error, error);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, error);
     if (reason != NULL)
-        CU_ASSERT_STRING_EQUAL(rank->reason, reason);
-    json_decref(deliveries[0]);
-    json_decref(deliveries[1]);
+        JR_ASSERT_TEXT(fake.report.ranks[0].reason, reason);
 }
 
 TEST(has_an_artifact_of_the_job_where_any_node_has_it)
@@ -178,28 +166,18 @@ TEST(has_an_artifact_of_the_job_where_any_node_has_it)
     expect_job(none, old, JR_RESULT_STALE,
                "artifact /nowhere/model.pt of the job, which any rank may make, is the one from "
                "before the start");
-    expect_job("{\"job\": [3]}", none, JR_RESULT_MISSING, NULL);
+    expect_job("{'job': [3]}", none, JR_RESULT_MISSING, NULL);
 }
 
 /* A node says how it stands there, and finds no fault with its ranks for it. */
 TEST(sends_how_an_artifact_of_the_job_stands)
 {
-    char *names[] = {(char[]){"/nowhere/model.pt"}};
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    FAKE(fake, 2);
-    fake.policy.results.stated = true;
-    fake.policy.results.required = (char[]){"none"};
-    fake.policy.results.artifacts = names;
-    fake.policy.results.artifacts_count = 1;
-    for (int i = 0; i < 2; i++) {
-        fake.ranks[i].artifacts = names;
-        fake.ranks[i].artifacts_count = 1;
-    }
+    struct fake fake RELEASE(fake_end);
+    start_job(&fake);
+    fake.policy.results.required = (char *)"none";
     fake.apart = true;
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[1].result_error, JR_RESULT_NONE);
     JSON *delivery = jr_delivery_pack(&fake.report, 1);
-    jr_json_print(&text, json_object_get(delivery, "job"), 0);
-    CU_ASSERT_STRING_EQUAL(text.data,
-                           "[{\"error\": \"missing\", \"reason\": \"was not written\"}]");
+    check_values(delivery, "job [{'error': 'missing', 'reason': 'was not written'}]");
 }

@@ -15,6 +15,10 @@ static void start(struct fake *fake, uint32_t world, const char *required)
         fake_write_rank(fake, i, "result.json", jq("{'a': 1}"));
 }
 
+#define RESULTS(name, world, required)                                                             \
+    struct fake name RELEASE(fake_end);                                                            \
+    start(&name, world, required)
+
 /* Rank i has a result. */
 static void check_taken(const struct fake *fake, uint32_t i)
 {
@@ -53,9 +57,8 @@ TEST(withholds_what_is_ordered)
          "w..ww."},
     };
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
-        struct fake fake RELEASE(fake_end) = {0};
         struct jr_injection rows[2] = {vectors[v].rows[0], vectors[v].rows[1]};
-        start(&fake, 6, "all");
+        RESULTS(fake, 6, "all");
         fake.plan.injections = rows;
         fake.plan.injections_count = rows[1].step == 0 ? 1 : 2;
         fake_judge(&fake);
@@ -95,8 +98,7 @@ TEST(asks_whether_it_returned)
         {JR_FORM_PYTHON, "none", false, 77, JR_RESULT_NONE, NULL},
     };
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
-        struct fake fake RELEASE(fake_end) = {0};
-        start(&fake, 1, vectors[v].required);
+        RESULTS(fake, 1, vectors[v].required);
         fake.plan.returns = true;
         fake.plan.form = vectors[v].form;
         fake.policy.results.from = JR_FROM_RETURN;
@@ -121,8 +123,7 @@ static void pin(struct fake *fake, uint32_t i)
 /* What a rank had when it ended is its result, and nothing that came later. */
 TEST(holds_to_what_was_there_at_the_end)
 {
-    struct fake fake RELEASE(fake_end) = {0};
-    start(&fake, 4, "0-2");
+    RESULTS(fake, 4, "0-2");
     for (uint32_t i = 0; i < 4; i++)
         pin(&fake, i);
     fake_write_rank(&fake, 1, "result.json", jq("{'later': 1}"));
@@ -148,8 +149,7 @@ TEST(holds_to_what_was_there_at_the_end)
  */
 TEST(compares_what_it_holds)
 {
-    struct fake fake RELEASE(fake_end) = {0};
-    start(&fake, 4, "0-2");
+    RESULTS(fake, 4, "0-2");
     for (uint32_t i = 0; i < 4; i++) {
         pin(&fake, i);
         fake.ends[i].result.digest = jr_pin_digest("else", 4);
@@ -169,8 +169,7 @@ TEST(compares_what_it_holds)
 TEST(compares_far_files_by_time_and_size)
 {
     for (int far = 0; far < 2; far++) {
-        struct fake fake RELEASE(fake_end) = {0};
-        start(&fake, 1, "all");
+        RESULTS(fake, 1, "all");
         pin(&fake, 0);
         fake.ends[0].result.dev++;
         fake.ends[0].result.ino++;
@@ -187,9 +186,8 @@ TEST(compares_far_files_by_time_and_size)
 /* What stood there before the start is nobody's result. */
 TEST(refuses_what_is_old)
 {
-    struct fake fake RELEASE(fake_end) = {0};
     struct jr_error err;
-    start(&fake, 2, "0");
+    RESULTS(fake, 2, "0");
     for (uint32_t i = 0; i < 2; i++)
         fake.ranks[i].result_path =
             jr_arena_printf(&fake.arena, "%s/attempt_0/%u/result.json", fake.dir, i);
@@ -221,9 +219,8 @@ TEST(refuses_what_is_old_elsewhere)
     for (int vector = 0; vector < 8; vector++) {
         bool born = vector & 1, touched = vector & 2, linked = vector & 4;
         struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
-        struct fake fake RELEASE(fake_end) = {0};
         struct jr_error err;
-        start(&fake, 1, "all");
+        RESULTS(fake, 1, "all");
         fake_write(&fake, "old", jq("{'a': 1}"));
         await_tick();
         CU_ASSERT_EQUAL_FATAL(jr_artifacts_before(&fake.before, &fake.plan, fake.fd, &err), 0);
@@ -254,8 +251,7 @@ TEST(keeps_to_the_limit)
 {
     static const char large[] = "result.json has 8 bytes, more than results.limit (7) allows; "
                                 "write large data to a file of `artifacts`";
-    struct fake fake RELEASE(fake_end) = {0};
-    start(&fake, 2, "0");
+    RESULTS(fake, 2, "0");
     fake.policy.results.limit = (char *)"8";
     fake_judge(&fake);
     check_taken(&fake, 0);
@@ -291,8 +287,7 @@ static void check_fault(const struct fake *fake, uint32_t i, const char *reason)
 /* One file cannot be what two ranks delivered. */
 TEST(refuses_a_file_of_two_ranks)
 {
-    struct fake fake RELEASE(fake_end) = {0};
-    start(&fake, 6, "0-4");
+    RESULTS(fake, 6, "0-4");
     link_result(&fake, 0, 2);
     link_result(&fake, 4, 3);
     link_result(&fake, 4, 5);
@@ -315,8 +310,7 @@ TEST(refuses_a_file_of_two_ranks)
 /* With one path for all it is the result of the one that must deliver. */
 TEST(gives_a_common_file_to_who_is_asked)
 {
-    struct fake fake RELEASE(fake_end) = {0};
-    start(&fake, 3, "1");
+    RESULTS(fake, 3, "1");
     for (uint32_t i = 0; i < 3; i++)
         fake.ranks[i].result_path = "attempt_0/0/result.json";
     fake_judge(&fake);
@@ -333,16 +327,15 @@ TEST(names_where_a_result_comes_from)
                  {"attempt_0/3/result.json", "result.json"},
                  {"/exp/out/r.json", "/exp/out/r.json"},
                  {"/r.json", "/r.json"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         JR_ASSERT_TEXT(jr_result_name(names[i].path), names[i].name);
     static const struct {
         enum jr_result_from from;
         const char *missing;
     } streams[] = {{JR_FROM_STDOUT, "standard output was not captured"},
                    {JR_FROM_STDERR, "standard error was not captured"}};
-    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
-        struct fake fake RELEASE(fake_end) = {0};
-        start(&fake, 2, "0");
+    for (size_t i = 0; i < COUNT_OF(streams); i++) {
+        RESULTS(fake, 2, "0");
         fake.policy.results.from = streams[i].from;
         fake.policy.results.pattern = (char *)"x";
         fake.ranks[0].out_path = fake.ranks[0].err_path = NULL;

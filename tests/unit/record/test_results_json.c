@@ -275,6 +275,13 @@ static void expect_cause_of(struct fake *fake, const struct jr_judgement *report
     fake_end(fake);
 }
 
+/* All of which did well. */
+static void expect_cause_of_good(const struct jr_judgement *report, const char *expected)
+{
+    FAKE(fake, 4);
+    expect_cause_of(&fake, report, expected);
+}
+
 #define NO_RANK(kind, message)                                                                     \
     "{'rank': null, 'host': null, 'kind': '" kind                                                  \
     "', 'exit_code': null, 'signal': null, 'message': '" message "', 'together': []}"
@@ -290,26 +297,21 @@ TEST(a_cause_of_time_names_who_differs)
                                   .odd_silent = true,
                                   .ranks = ranks,
                                   .count = 4};
-    FAKE(fake, 4);
-    expect_cause_of(&fake, &report,
+    expect_cause_of_good(&report,
                     CAUSE("20", "hang", "null", "null",
                           "no output for 5 s; rank 20 fell silent first", "0, 30"));
     report.odd_count = 1;
-    fake_start(&fake, 4);
-    expect_cause_of(
-        &fake, &report,
+    expect_cause_of_good(
+        &report,
         CAUSE("20", "hang", "null", "null", "no output for 5 s; rank 20 fell silent first", ""));
     report.odd_count = 0;
-    fake_start(&fake, 4);
-    expect_cause_of(&fake, &report, NO_RANK("hang", "no output for 5 s"));
+    expect_cause_of_good(&report, NO_RANK("hang", "no output for 5 s"));
     report.status = JR_RUN_TIMED_OUT;
     report.overrun = "ran for 9 s";
-    fake_start(&fake, 4);
-    expect_cause_of(&fake, &report, NO_RANK("timeout", "ran for 9 s"));
+    expect_cause_of_good(&report, NO_RANK("timeout", "ran for 9 s"));
     /* what kept it from beginning comes first */
     report.error = "no port is free";
-    fake_start(&fake, 4);
-    expect_cause_of(&fake, &report, NO_RANK("start", "no port is free"));
+    expect_cause_of_good(&report, NO_RANK("start", "no port is free"));
 }
 
 TEST(an_incomplete_run_names_who_did_not_deliver)
@@ -321,20 +323,16 @@ TEST(an_incomplete_run_names_who_did_not_deliver)
         {.state = JR_RANK_INCOMPLETE},
     };
     struct jr_judgement report = {.status = JR_RUN_INCOMPLETE, .ranks = ranks, .count = 4};
-    FAKE(fake, 4);
-    expect_cause_of(&fake, &report, CAUSE("10", "result", "0", "null", "no file", "20, 30"));
+    expect_cause_of_good(&report, CAUSE("10", "result", "0", "null", "no file", "20, 30"));
     ranks[1].reason = NULL;
     report.error = "of the run";
-    fake_start(&fake, 4);
-    expect_cause_of(&fake, &report, CAUSE("10", "result", "0", "null", "other", "20, 30"));
+    expect_cause_of_good(&report, CAUSE("10", "result", "0", "null", "other", "20, 30"));
     for (int i = 0; i < 4; i++)
         ranks[i].state = JR_RANK_SUCCEEDED;
-    fake_start(&fake, 4);
-    expect_cause_of(&fake, &report, NO_RANK("result", "of the run"));
+    expect_cause_of_good(&report, NO_RANK("result", "of the run"));
     /* without a word there is no cause to write */
     report.error = NULL;
-    fake_start(&fake, 4);
-    expect_cause_of(&fake, &report, "null");
+    expect_cause_of_good(&report, "null");
 }
 
 /* Only the last rank: the search goes to the end, and not past it. */
@@ -346,8 +344,7 @@ TEST(the_last_rank_can_be_incomplete)
         {.state = JR_RANK_INCOMPLETE, .reason = "of nobody"},
     };
     const struct jr_judgement report = {.status = JR_RUN_INCOMPLETE, .ranks = ranks, .count = 2};
-    FAKE(fake, 3);
-    expect_cause_of(&fake, &report, CAUSE("10", "result", "0", "null", "no file", ""));
+    expect_cause_of_good(&report, CAUSE("10", "result", "0", "null", "no file", ""));
 }
 
 TEST(a_cause_is_of_the_kind_that_its_rank_ended_by)
