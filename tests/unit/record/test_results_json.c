@@ -297,13 +297,11 @@ TEST(a_cause_of_time_names_who_differs)
                                   .odd_silent = true,
                                   .ranks = ranks,
                                   .count = 4};
-    expect_cause_of_good(&report,
-                    CAUSE("20", "hang", "null", "null",
-                          "no output for 5 s; rank 20 fell silent first", "0, 30"));
+    expect_cause_of_good(&report, CAUSE("20", "hang", "null", "null",
+                                        "no output for 5 s; rank 20 fell silent first", "0, 30"));
     report.odd_count = 1;
-    expect_cause_of_good(
-        &report,
-        CAUSE("20", "hang", "null", "null", "no output for 5 s; rank 20 fell silent first", ""));
+    expect_cause_of_good(&report, CAUSE("20", "hang", "null", "null",
+                                        "no output for 5 s; rank 20 fell silent first", ""));
     report.odd_count = 0;
     expect_cause_of_good(&report, NO_RANK("hang", "no output for 5 s"));
     report.status = JR_RUN_TIMED_OUT;

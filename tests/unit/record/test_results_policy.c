@@ -68,8 +68,7 @@ TEST(attempts)
          .continues = JR_REQUEUE_PREEMPTED,
          .requeued = true},
     };
-    static const char *const expected[] = {"[]", "[" FIRST "]",
-                                           "[" FIRST ", " SECOND("null") "]"};
+    static const char *const expected[] = {"[]", "[" FIRST "]", "[" FIRST ", " SECOND("null") "]"};
     FAKE(fake, 1);
     fake_judge(&fake);
     fake.report.earlier = attempts;
