@@ -22,6 +22,8 @@
 #include "cli/options.h"
 #include "diag/diag.h"
 #include "session/specs/spec_help.h"
+#include "spec/jsonschema.h"
+#include "spec/manual.h"
 #include "session/translate/translate.h"
 
 #include "base/banned.h"
@@ -49,7 +51,7 @@ static enum schema_state find_schema_state(const char *path, const struct jr_buf
         return FOREIGN;
     if (text.len == schema->len && memcmp(text.data, schema->data, text.len) == 0)
         return CURRENT;
-    return jr_spec_help_is_schema(text.data, text.len) ? EARLIER : FOREIGN;
+    return jr_spec_is_schema(text.data, text.len) ? EARLIER : FOREIGN;
 }
 
 /* The file itself is replaced, not a link to it; its mode is kept. */
@@ -76,7 +78,7 @@ static int replace_schema(const struct jr_cli *cli, const struct jr_buf *schema)
 static int write_schema_file(const struct jr_cli *cli)
 {
     JR_BUF_CLEANUP struct jr_buf schema = JR_BUF_INIT;
-    jr_spec_help_schema(&schema);
+    jr_spec_schema(&schema);
     if (schema.failed)
         return jr_cli_out(cli, &schema);
     switch (find_schema_state(cli->output, &schema)) {
@@ -100,7 +102,7 @@ static void add_schema_path(struct jr_buf *out, const char *spec)
     const char *slash = strrchr(spec, '/');
     if (slash != NULL)
         jr_buf_add(out, spec, (size_t)(slash - spec) + 1);
-    jr_buf_str(out, jr_spec_help_schema_file());
+    jr_buf_str(out, JR_SCHEMA_FILE);
 }
 
 /* An editor reads an old schema, or none: what to type. */
@@ -118,7 +120,7 @@ static int advise_to_renew(const struct jr_cli *cli, const char *path)
 static int add_schema_file(const struct jr_cli *cli)
 {
     JR_BUF_CLEANUP struct jr_buf schema = JR_BUF_INIT, path = JR_BUF_INIT;
-    jr_spec_help_schema(&schema);
+    jr_spec_schema(&schema);
     add_schema_path(&path, cli->output);
     if (schema.failed || path.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
@@ -358,7 +360,7 @@ int jr_cmd_explain(struct jr_cli *cli)
         return jr_cli_say(cli, JR_STATUS_USAGE, "explain takes one argument: what is '%.*s'?",
                           MAX_WORD, cli->words[1]);
     if (cli->words_count == 0) {
-        jr_spec_help_list(&out);
+        jr_field_list(&out);
         jr_buf_str(&out, "\n"
                          "jobrun explain FIELD describes one field, by its "
                          "path: parallelism.model\n"
@@ -377,6 +379,6 @@ int jr_cmd_schema(struct jr_cli *cli)
     struct jr_buf out = JR_BUF_INIT;
     if (cli->output != NULL)
         return write_schema_file(cli);
-    jr_spec_help_schema(&out);
+    jr_spec_schema(&out);
     return jr_cli_out(cli, &out);
 }

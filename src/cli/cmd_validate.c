@@ -16,8 +16,6 @@
 #include "cli/cli.h"
 #include "session/specs/check_specs.h"
 #include "session/specs/diff_specs.h"
-#include "session/specs/find_specs.h"
-#include "session/specs/fix_file.h"
 
 #include "base/banned.h"
 

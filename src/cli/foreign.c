@@ -15,8 +15,8 @@
 #include "cli/cli.h"
 #include "cli/mistakes.h"
 #include "cli/options.h"
-#include "session/specs/spec_help.h"
 #include "spec/foreign.h"
+#include "spec/manual.h"
 
 #include "base/banned.h"
 
@@ -31,18 +31,17 @@
 /* A field of the spec by its dotted path, as an option. */
 static const struct jr_foreign_option path_row = {"", JOB, JR_FOREIGN_PATH, ANY, ""};
 
-/* The first key of a path, and whether a field is named so. */
-struct first_key {
-    const char *text;
-    size_t len;
-    bool found;
-};
-
-static void match_first_key(void *data, const char *text, const char *help)
+/* Whether the first `len` bytes of a text are a field at the top of a spec. */
+static bool is_field(const char *text, size_t len)
 {
-    struct first_key *key = data;
-    (void)help;
-    key->found |= strncmp(text, key->text, key->len) == 0 && text[key->len] == '\0';
+    struct jr_arena arena = JR_ARENA_INIT;
+    const char *name = jr_arena_strndup(&arena, text, len);
+    const char **paths = name == NULL ? NULL : jr_field_paths(&arena);
+    while (paths != NULL && *paths != NULL && strcmp(*paths, name) != 0)
+        paths++;
+    bool found = paths != NULL && *paths != NULL;
+    jr_arena_release(&arena);
+    return found;
 }
 
 /* Whether a word is "--vars.lr", with a value or without. */
@@ -50,14 +49,11 @@ static bool is_path_option(const char *word)
 {
     static const char path[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.[]";
-    struct first_key key = {.text = word + 2};
     size_t len = strspn(word, path);
     if (strncmp(word, "--", 2) != 0 || (word[len] != '\0' && word[len] != '='))
         return false;
-    key.len = strcspn(key.text, ".[=");
-    if (key.text[key.len] == '.')
-        jr_spec_help_paths(match_first_key, &key);
-    return key.found;
+    size_t key = strcspn(word + 2, ".[=");
+    return word[2 + key] == '.' && is_field(word + 2, key);
 }
 
 const struct jr_foreign_option *jr_foreign_option_find(const char *word, const char *verb)
@@ -86,16 +82,6 @@ static bool is_plain(const char *text)
     return text[len - 1] != ':';
 }
 
-/* Whether it is NAME or NAME=VALUE, with the name of a variable. */
-static bool is_entry(const char *text)
-{
-    size_t len = strcspn(text, "=");
-    bool name = len > 0 && isdigit((unsigned char)text[0]) == 0;
-    for (size_t i = 0; i < len; i++)
-        name = name && (isalnum((unsigned char)text[i]) || text[i] == '_');
-    return name && (text[len] == '\0' || is_plain(text + len + 1));
-}
-
 /* Whether `value` can be told here as the row says. */
 static bool foreign_option_takes(const struct jr_foreign_option *row, const char *value)
 {
@@ -107,8 +93,13 @@ static bool foreign_option_takes(const struct jr_foreign_option *row, const char
         return jr_num_u32(value, &number) && number > 0;
     if (strcmp(row->value, DURATION) == 0)
         return jr_num_duration(value, &ms);
-    if (row->kind == JR_FOREIGN_ENTRY)
-        return is_entry(value);
+    if (row->kind == JR_FOREIGN_ENTRY) { /* NAME or NAME=VALUE, with the name of a variable */
+        size_t len = strcspn(value, "=");
+        bool name = len > 0 && isdigit((unsigned char)value[0]) == 0;
+        for (size_t i = 0; i < len; i++)
+            name = name && (isalnum((unsigned char)value[i]) || value[i] == '_');
+        return name && (value[len] == '\0' || is_plain(value + len + 1));
+    }
     if (row->kind == JR_FOREIGN_BARE && row->here != NULL)
         return jr_near_file_is_yaml(value);
     if (strcmp(row->value, HOSTS) == 0)
@@ -118,26 +109,6 @@ static bool foreign_option_takes(const struct jr_foreign_option *row, const char
     if (row->value[0] != '\0')
         return jr_foreign_lists(row->value, value, strlen(value));
     return row->kind != JR_FOREIGN_FIELD || is_plain(value);
-}
-
-static void describe_value(struct jr_buf *out, const char *value)
-{
-    if (strcmp(value, DURATION) == 0)
-        jr_buf_str(out, "30m");
-    else if (strcmp(value, NUMBER) == 0)
-        jr_buf_char(out, 'N');
-    else if (strcmp(value, ANY) == 0)
-        jr_buf_str(out, "VALUE");
-    else
-        jr_buf_replaced(out, value, " ", "|");
-}
-
-static void describe_filled(struct jr_buf *out, const struct jr_foreign_option *row)
-{
-    const char *value = strcmp(row->value, HOSTS) == 0       ? "A,B"
-                        : strcmp(row->value, FILE_NAME) == 0 ? "FILE"
-                                                             : "VALUE";
-    jr_buf_replaced(out, row->here, "%s", value);
 }
 
 void jr_foreign_option_describe(struct jr_buf *out, const struct jr_foreign_option *row)
@@ -164,13 +135,21 @@ void jr_foreign_option_describe(struct jr_buf *out, const struct jr_foreign_opti
     } else if (slot == NULL) {
         jr_buf_str(out, form);
         if (row->kind == JR_FOREIGN_FILLED)
-            describe_filled(out, row);
+            jr_buf_replaced(out, row->here, "%s",
+                            strcmp(row->value, HOSTS) == 0       ? "A,B"
+                            : strcmp(row->value, FILE_NAME) == 0 ? "FILE"
+                                                                 : "VALUE");
     } else {
         jr_buf_add(out, form, (size_t)(slot - form));
         jr_buf_str(out, row->here);
         jr_buf_str(out, slot + 2);
         if (row->kind == JR_FOREIGN_FIELD)
-            describe_value(out, row->value);
+            jr_buf_replaced(out,
+                            strcmp(row->value, DURATION) == 0 ? "30m"
+                            : strcmp(row->value, NUMBER) == 0 ? "N"
+                            : strcmp(row->value, ANY) == 0    ? "VALUE"
+                                                              : row->value,
+                            " ", "|");
     }
 }
 
@@ -272,13 +251,6 @@ const char *jr_line_interpreter(const char *word)
     return jr_line_is_python(word) && !jr_line_is_program(word) ? " python3" : "";
 }
 
-static void match_field(void *data, const char *text, const char *help)
-{
-    struct jr_strv *found = data;
-    (void)help;
-    found->count += strcmp(found->items[0], text) == 0;
-}
-
 bool jr_line_is_setting(const char *word)
 {
     static const char path[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.[]";
@@ -290,13 +262,10 @@ void jr_line_add_setting(struct jr_buf *line, const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const char *path = word + (*word == '+');
-    JR_FREE char *field = strndup(path, strcspn(path, ".[="));
-    struct jr_strv found = {.items = &field};
-    if (field != NULL)
-        jr_spec_help_paths(match_field, &found);
+    size_t len = strcspn(path, ".[=");
     jr_buf_printf(&text, "%s%s%s", path > word ? "+" : "",
-                  found.count == 0 && strchr("=", path[strcspn(path, ".[=")]) ? "vars." : "", path);
-    line->failed |= text.failed || field == NULL;
+                  path[len] == '=' && !is_field(path, len) ? "vars." : "", path);
+    line->failed |= text.failed;
     jr_buf_str(line, " -s ");
     if (!text.failed)
         jr_shell_quote(line, text.data);
@@ -336,16 +305,6 @@ static void add_setting(struct line *line, const char *format, const char *here,
         add_word(&line->options, setting.data);
 }
 
-/* Append `-s PATH=VALUE` for the option --PATH. */
-static void add_path_setting(struct line *line, const char *option, const char *value)
-{
-    JR_FREE char *path = strndup(option + 2, strcspn(option + 2, "="));
-    if (path != NULL)
-        add_setting(line, "=", path, value);
-    else
-        line->options.failed = true;
-}
-
 /* Append `here` with the value in it. */
 static void add_filled(struct line *line, const char *here, const char *value)
 {
@@ -361,6 +320,7 @@ static void add_filled(struct line *line, const char *here, const char *value)
 static void add_foreign(struct line *line, const struct jr_foreign_option *row, const char *option,
                         const char *value)
 {
+    JR_FREE char *path = NULL;
     switch (row->kind) {
     case JR_FOREIGN_RANKS:
     case JR_FOREIGN_LOCAL:
@@ -389,7 +349,10 @@ static void add_foreign(struct line *line, const struct jr_foreign_option *row, 
         add_word(&line->words, value);
         break;
     case JR_FOREIGN_PATH:
-        add_path_setting(line, option, value);
+        path = strndup(option + 2, strcspn(option + 2, "="));
+        if (path != NULL)
+            add_setting(line, "=", path, value);
+        line->options.failed |= path == NULL;
         break;
     case JR_FOREIGN_VERB:
         line->verb = row->here;
@@ -491,70 +454,46 @@ static bool read_line(struct line *line)
                         : line->rest == NULL;
 }
 
-/* The number of ranks as far as it is stated: nodes times those on each. */
-static uint64_t count_ranks(const struct line *line)
-{
-    uint32_t local = 0, nodes = 1;
-    const char *stated = line->numbers[JR_FOREIGN_NODES];
-    if (line->numbers[JR_FOREIGN_LOCAL] == NULL ||
-        !jr_num_u32(line->numbers[JR_FOREIGN_LOCAL], &local) ||
-        (stated != NULL && !jr_num_u32(stated, &nodes)))
-        return 0;
-    return (uint64_t)local * nodes;
-}
-
-/* Append -n, or what it must be replaced by. */
+/* Append -n, or what it must be replaced by: the number of ranks as far as it is stated, nodes
+ * times those on each. */
 static void add_count(struct jr_buf *out, struct line *line)
 {
-    const char *ranks = line->numbers[JR_FOREIGN_RANKS];
-    uint64_t count = count_ranks(line);
-    if (ranks != NULL) {
-        jr_buf_str(out, " -n");
-        add_word(out, ranks);
-        return;
-    }
-    if (count > 0)
-        jr_buf_printf(out, " -n %lu", (unsigned long)count);
+    const char *ranks = line->numbers[JR_FOREIGN_RANKS], *each = line->numbers[JR_FOREIGN_LOCAL];
+    const char *stated = line->numbers[JR_FOREIGN_NODES];
+    uint32_t local = 0, nodes = 1;
+    bool known = ranks == NULL && each != NULL && jr_num_u32(each, &local) && local > 0 &&
+                 (stated == NULL || (jr_num_u32(stated, &nodes) && nodes > 0));
+    jr_buf_str(out, " -n");
+    if (known)
+        jr_buf_printf(out, " %lu", (unsigned long)local * nodes);
     else
-        jr_buf_str(out, " -n N");
-    if (count > 0)
+        add_word(out, ranks != NULL ? ranks : "N");
+    if (known)
         line->numbers[JR_FOREIGN_LOCAL] = NULL;
-}
-
-/* Append what is left of the numbers as fields. */
-static void add_numbers(struct line *line, bool command)
-{
-    for (int kind = JR_FOREIGN_RANKS; kind <= JR_FOREIGN_NODES; kind++)
-        if (line->numbers[kind] != NULL && !(command && kind == JR_FOREIGN_RANKS) &&
-            !(command && strcmp(line->numbers[kind], "1") == 0))
-            add_setting(line, "=", fields[kind], line->numbers[kind]);
-}
-
-static void add_rest(struct jr_buf *out, char *const *word)
-{
-    for (; *word != NULL; word++)
-        add_word(out, *word);
 }
 
 static void compose_line(struct jr_buf *out, struct line *line)
 {
+    bool command = line->command != NULL;
     jr_buf_str(out, "jobrun");
     if (line->verb != NULL)
         jr_buf_printf(out, " %s", line->verb);
-    if (line->command != NULL)
+    if (command)
         add_count(out, line);
-    add_numbers(line, line->command != NULL);
+    for (int kind = JR_FOREIGN_RANKS; kind <= JR_FOREIGN_NODES; kind++) /* what is left */
+        if (line->numbers[kind] != NULL &&
+            !(command && (kind == JR_FOREIGN_RANKS || strcmp(line->numbers[kind], "1") == 0)))
+            add_setting(line, "=", fields[kind], line->numbers[kind]);
     out->failed |= line->words.failed || line->options.failed;
     if (line->words.len > 0)
         jr_buf_str(out, line->words.data);
     if (line->options.len > 0)
         jr_buf_str(out, line->options.data);
-    if (line->command != NULL) {
+    if (command)
         jr_buf_printf(out, " --%s", jr_line_interpreter(*line->command));
-        add_rest(out, line->command);
-    } else if (line->rest != NULL) {
-        add_rest(out, line->rest);
-    }
+    for (char *const *word = command ? line->command : line->rest; word != NULL && *word != NULL;
+         word++)
+        add_word(out, *word);
 }
 
 bool jr_line_correct(struct jr_buf *out, const struct jr_cli *cli)

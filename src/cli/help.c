@@ -50,32 +50,11 @@ static void print_options(struct jr_buf *out, const char *verb)
             print_option(out, row, verb != NULL ? verb : "");
 }
 
-static void print_verbs(struct jr_buf *out, bool all)
-{
-    jr_buf_str(out, "\nverbs:\n");
-    for (const struct jr_verb *verb = jr_verbs; verb->name != NULL; verb++) {
-        size_t start = out->len;
-        if (!all && (verb->flags & JR_VERB_RARE))
-            continue;
-        jr_buf_printf(out, "  %s", verb->name);
-        print_row_text(out, start, VERB_COLUMN, verb->help);
-    }
-}
-
 static void print_word_row(struct jr_buf *out, const char *word, const char *help)
 {
     size_t start = out->len;
     jr_buf_printf(out, "  %s", word);
     print_row_text(out, start, VERB_COLUMN, help);
-}
-
-static void print_statuses(struct jr_buf *out)
-{
-    jr_buf_str(out, "\nexit status:\n");
-#define ROW(name, code, word, help) print_word_row(out, #code, help);
-    JR_STATUSES(ROW)
-#undef ROW
-    print_word_row(out, "128+N", "jobrun was stopped by signal N");
 }
 
 /* Print the meaning of the words that may replace the capitals of a synopsis or of an option:
@@ -91,26 +70,6 @@ static void print_words(struct jr_buf *out, const char *name, const char *verb)
     jr_buf_str(out, "s:\n");
     for (const struct jr_value_word *row = value->words; row->word; row++)
         print_word_row(out, row->word, row->help);
-}
-
-static void print_legends(struct jr_buf *out, const struct jr_verb *verb)
-{
-    struct jr_synopsis walk = {.at = verb->words};
-    char name[JR_VALUE_NAME];
-    while (jr_synopsis_next(&walk, name))
-        print_words(out, name, verb->name);
-    for (const struct jr_option *row = jr_options; row->name != NULL; row++)
-        if (row->arg != NULL && jr_option_allowed(row, verb->name))
-            print_words(out, row->arg, verb->name);
-}
-
-static void print_launchers(struct jr_buf *out)
-{
-    JR_BUF_CLEANUP struct jr_buf names = JR_BUF_INIT;
-    jr_launcher_names(&names);
-    jr_buf_str(out, "\nlaunchers:\n  ");
-    jr_buf_wrapped(out, names.failed ? "" : names.data, 2);
-    jr_buf_char(out, '\n');
 }
 
 /* Paragraphs, wrapped. */
@@ -129,28 +88,33 @@ static void print_paragraphs(struct jr_buf *out, const char *text)
     }
 }
 
-/* Print lines, each after two blanks. */
-static void print_lines(struct jr_buf *out, const char *text)
-{
-    while (*text != '\0') {
-        size_t len = strcspn(text, "\n");
-        jr_buf_printf(out, "  %.*s\n", (int)len, text);
-        text += len + (text[len] == '\n');
-    }
-}
-
 static void print_verb(struct jr_buf *out, const struct jr_verb *verb)
 {
     const struct jr_usage *usage = jr_usage_find(verb->name);
+    struct jr_synopsis walk = {.at = verb->words};
+    char name[JR_VALUE_NAME];
     jr_buf_printf(out, "usage: jobrun %s [OPTION...]%s%s\n", verb->name,
                   verb->words[0] != '\0' ? " " : "", verb->words);
     print_paragraphs(out, usage->text);
     print_options(out, verb->name);
-    print_legends(out, verb);
-    if (strcmp(verb->name, "new") == 0)
-        print_launchers(out);
+    while (jr_synopsis_next(&walk, name))
+        print_words(out, name, verb->name);
+    for (const struct jr_option *row = jr_options; row->name != NULL; row++)
+        if (row->arg != NULL && jr_option_allowed(row, verb->name))
+            print_words(out, row->arg, verb->name);
+    if (strcmp(verb->name, "new") == 0) {
+        JR_BUF_CLEANUP struct jr_buf names = JR_BUF_INIT;
+        jr_launcher_names(&names);
+        jr_buf_str(out, "\nlaunchers:\n  ");
+        jr_buf_wrapped(out, names.failed ? "" : names.data, 2);
+        jr_buf_char(out, '\n');
+    }
     jr_buf_str(out, strchr(usage->example, '\n') != NULL ? "\nexamples:\n" : "\nexample:\n");
-    print_lines(out, usage->example);
+    for (const char *text = usage->example; *text != '\0';) {
+        size_t len = strcspn(text, "\n");
+        jr_buf_printf(out, "  %.*s\n", (int)len, text);
+        text += len + (text[len] == '\n');
+    }
     jr_buf_str(out, "\nexit status: see jobrun --help\n");
 }
 
@@ -162,19 +126,18 @@ static void print_program(struct jr_buf *out, bool all)
     print_paragraphs(out, "jobrun reads a job spec, fills in missing values "
                           "from the hardware, launches the ranks, and succeeds "
                           "only if every rank delivers its result.");
-    print_verbs(out, all);
+    jr_buf_str(out, "\nverbs:\n");
+    for (const struct jr_verb *verb = jr_verbs; verb->name != NULL; verb++)
+        if (all || !(verb->flags & JR_VERB_RARE))
+            print_word_row(out, verb->name, verb->help);
     print_options(out, NULL);
-    print_statuses(out);
+    jr_buf_str(out, "\nexit status:\n");
+#define ROW(name, code, word, help) print_word_row(out, #code, help);
+    JR_STATUSES(ROW)
+#undef ROW
+    print_word_row(out, "128+N", "jobrun was stopped by signal N");
     print_paragraphs(out, "`jobrun help VERB` describes one verb, `jobrun help --all` lists all "
                           "of them, and `jobrun explain` describes the fields of a spec.");
-}
-
-static void print_help(struct jr_buf *out, const struct jr_verb *verb, bool all)
-{
-    if (verb != NULL)
-        print_verb(out, verb);
-    else
-        print_program(out, all);
 }
 
 int jr_cmd_version(struct jr_cli *cli)
@@ -195,6 +158,9 @@ int jr_cmd_help(struct jr_cli *cli)
         if (verb == NULL || cli->words_count > 1)
             return jr_mistake_help(cli);
     }
-    print_help(&out, verb, cli->all);
+    if (verb != NULL)
+        print_verb(&out, verb);
+    else
+        print_program(&out, cli->all);
     return jr_cli_out(cli, &out);
 }

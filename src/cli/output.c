@@ -86,47 +86,33 @@ void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text)
     jr_buf_release(text);
 }
 
-/* Where a line that is to be typed begins, at the end of a text; or NULL. */
-static const char *find_typed(const char *text)
-{
-    static const char mark[] = "type: ";
-    const char *at = strstr(text, mark);
-    return at == NULL ? NULL : at + strlen(mark);
-}
-
-/* A text that is longer than a line of the terminal. What is to be typed is not broken, so that it
- * can be copied. */
-static void add_long_message(struct jr_buf *out, const char *text, size_t width)
-{
-    JR_BUF_CLEANUP struct jr_buf lines = {.width = width};
-    JR_BUF_CLEANUP struct jr_buf before = JR_BUF_INIT;
-    const char *typed = find_typed(text);
-    size_t len = typed == NULL ? strlen(text) : (size_t)(typed - text) - 1;
-    jr_buf_add(&before, text, len);
-    jr_buf_str(&lines, "jobrun: ");
-    if (!before.failed)
-        jr_buf_wrapped(&lines, before.data, INDENT);
-    if (typed != NULL)
-        jr_buf_printf(&lines, "\n%*s%s", INDENT, "", typed);
-    out->failed |= lines.failed || before.failed;
-    if (!lines.failed)
-        jr_buf_str(out, lines.data);
-}
-
 void jr_cli_add_message(struct jr_buf *out, const char *text)
 {
-    JR_BUF_CLEANUP struct jr_buf safe = JR_BUF_INIT;
-    unsigned width = jr_cli_message_columns(STDERR_FILENO);
+    static const char lead[] = "jobrun: ", mark[] = "type: ";
+    JR_BUF_CLEANUP struct jr_buf safe = JR_BUF_INIT, before = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf lines = {.width = jr_cli_message_columns(STDERR_FILENO)};
     jr_buf_safe(&safe, text);
     out->failed |= safe.failed;
     if (safe.failed)
         return;
-    if (width == 0 || strlen("jobrun: ") + safe.len <= width) {
-        jr_buf_str(out, "jobrun: ");
+    if (lines.width == 0 || strlen(lead) + safe.len <= lines.width) {
+        jr_buf_str(out, lead);
         jr_buf_add(out, safe.data, safe.len);
-    } else {
-        add_long_message(out, safe.data, width);
+        return;
     }
+    /* Longer than a line of the terminal: what is to be typed is not broken, so that it can be
+     * copied. */
+    const char *typed = strstr(safe.data, mark);
+    size_t len = typed == NULL ? safe.len : (size_t)(typed - safe.data) + strlen(mark) - 1;
+    jr_buf_add(&before, safe.data, len);
+    jr_buf_str(&lines, lead);
+    if (!before.failed)
+        jr_buf_wrapped(&lines, before.data, INDENT);
+    if (typed != NULL)
+        jr_buf_printf(&lines, "\n%*s%s", INDENT, "", typed + strlen(mark));
+    out->failed |= lines.failed || before.failed;
+    if (!lines.failed)
+        jr_buf_str(out, lines.data);
 }
 
 int jr_cli_say(const struct jr_cli *cli, int status, const char *format, ...)
@@ -186,30 +172,6 @@ int jr_cli_format(const struct jr_cli *cli, const char *const *words)
     return -1;
 }
 
-enum when { AUTO, ALWAYS, NEVER, UNKNOWN };
-
-static enum when stated_when(const char *word)
-{
-    static const char *const words[] = {[AUTO] = "auto", [ALWAYS] = "always", [NEVER] = "never"};
-    for (enum when when = AUTO; word != NULL && when < UNKNOWN; when++)
-        if (strcmp(words[when], word) == 0)
-            return when;
-    return word == NULL ? AUTO : UNKNOWN;
-}
-
-/* What the environment wants, where the option leaves it open: NO_COLOR, then CLICOLOR_FORCE
- * (no-color.org, bixense.com/clicolors). */
-static enum when wanted_when(void)
-{
-    const char *none = getenv("NO_COLOR");
-    const char *force = getenv("CLICOLOR_FORCE");
-    if (none != NULL && none[0] != '\0')
-        return NEVER;
-    if (force != NULL && force[0] != '\0' && strcmp(force, "0") != 0)
-        return ALWAYS;
-    return AUTO;
-}
-
 static bool on_terminal(int fd)
 {
     const char *term = getenv("TERM");
@@ -218,16 +180,22 @@ static bool on_terminal(int fd)
 
 int jr_cli_color(struct jr_cli *cli)
 {
-    enum when when = stated_when(cli->color);
-    if (when == UNKNOWN)
+    const char *word = cli->color == NULL ? "auto" : cli->color;
+    bool always = strcmp(word, "always") == 0, never = strcmp(word, "never") == 0;
+    if (!always && !never && strcmp(word, "auto") != 0)
         return jr_cli_say(cli, JR_STATUS_USAGE, "--color wants auto, always or never, not '%s'",
                           cli->color);
-    if (when == AUTO)
-        when = wanted_when();
-    cli->moves_cursor = on_terminal(STDOUT_FILENO);
-    cli->err_terminal = !cli->err_closed && on_terminal(STDERR_FILENO);
-    cli->color_out = when == ALWAYS || (when == AUTO && on_terminal(STDOUT_FILENO));
-    cli->color_err = when == ALWAYS || (when == AUTO && on_terminal(STDERR_FILENO));
+    /* Where the option leaves it open: no-color.org, bixense.com/clicolors. */
+    const char *none = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE");
+    if (!always && !never && none != NULL && none[0] != '\0')
+        never = true;
+    else if (!never && force != NULL && force[0] != '\0' && strcmp(force, "0") != 0)
+        always = true;
+    bool out = on_terminal(STDOUT_FILENO), err = on_terminal(STDERR_FILENO);
+    cli->moves_cursor = out;
+    cli->err_terminal = !cli->err_closed && err;
+    cli->color_out = always || (!never && out);
+    cli->color_err = always || (!never && err);
     return 0;
 }
 

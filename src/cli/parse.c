@@ -26,33 +26,11 @@ struct reading {
     char letter[3];
 };
 
-static int add_option_value(struct reading *reading, const struct jr_option *row, const char *value)
-{
-    struct jr_cli *cli = reading->cli;
-    void *place = (char *)cli + row->offset;
-    struct jr_strv *list = place;
-    if (row->letter == 's' && strchr(value, '=') == NULL)
-        return jr_mistake_set(cli, value, reading->argv[optind]);
-    jr_strv_push(list, &cli->arena, jr_arena_strdup(&cli->arena, value));
-    if (cli->arena.failed)
-        return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
-    return 0;
-}
-
-static int store_number(struct jr_cli *cli, const struct jr_option *row, const char *value)
-{
-    char *place = (char *)cli + row->offset;
-    uint32_t number;
-    if (!jr_num_u32(value, &number))
-        return jr_mistake_number(cli, row, value);
-    memcpy(place, &number, sizeof number);
-    memcpy((char *)cli + row->pointer, &place, sizeof place);
-    return 0;
-}
-
 static int store_option(struct reading *reading, const struct jr_option *row, const char *value)
 {
-    char *place = (char *)reading->cli + row->offset;
+    struct jr_cli *cli = reading->cli;
+    char *place = (char *)cli + row->offset;
+    uint32_t number;
     reading->option_at[row - jr_options] = reading->at;
     switch (row->kind) {
     case JR_OPTION_FLAG:
@@ -63,9 +41,16 @@ static int store_option(struct reading *reading, const struct jr_option *row, co
         memcpy(place, &value, sizeof value);
         return 0;
     case JR_OPTION_LIST:
-        return add_option_value(reading, row, value);
+        if (row->letter == 's' && strchr(value, '=') == NULL)
+            return jr_mistake_set(cli, value, reading->argv[optind]);
+        jr_strv_push((void *)place, &cli->arena, jr_arena_strdup(&cli->arena, value));
+        return cli->arena.failed ? jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory") : 0;
     case JR_OPTION_NUMBER:
-        return store_number(reading->cli, row, value);
+        if (!jr_num_u32(value, &number))
+            return jr_mistake_number(cli, row, value);
+        memcpy(place, &number, sizeof number);
+        memcpy((char *)cli + row->pointer, &place, sizeof place);
+        return 0;
     }
     return 0;
 }
@@ -106,46 +91,6 @@ static const struct jr_option *option_of(int value)
                                 : jr_option_by_letter((char)value);
 }
 
-/* getopt_long(3) tells by optopt which letter it does not know, and which option got a value that
- * it does not take; for other words it is 0. */
-static int note_wrong_option(struct reading *reading)
-{
-    const char *word = reading->argv[reading->at];
-    const struct jr_option *row = option_of(optopt);
-    if (row != NULL)
-        return jr_mistake_flag_value(reading->cli, row, word + strcspn(word, "=") + 1);
-    reading->letter[0] = '-';
-    reading->letter[1] = (char)optopt;
-    reading->unknown = optopt == 0 ? word : reading->letter;
-    return 0;
-}
-
-static void read_word(struct reading *reading, char *word)
-{
-    struct jr_cli *cli = reading->cli;
-    bool verb = cli->words_count == 0 && jr_verb_find(word) != NULL;
-    cli->words[cli->words_count++] = word;
-    reading->command = cli->count != NULL && !verb && !jr_mistake_is_spec_name(word);
-}
-
-static int read_option(struct reading *reading, int value)
-{
-    if (value == ':')
-        return jr_mistake_no_value(reading->cli, option_of(optopt), reading->argv[reading->at]);
-    if (value == '?')
-        return note_wrong_option(reading);
-    return store_option(reading, option_of(value), optarg != NULL ? optarg : "");
-}
-
-/* Whether a word is the name of an option behind its dashes. */
-static bool is_long_name(const char *word)
-{
-    const char *name = word + 1 + (word[1] == '-');
-    size_t len = strcspn(name, "=");
-    const struct jr_option *row = jr_option_by_name(name, len);
-    return row != NULL && strlen(row->name) == len;
-}
-
 /* Note a word such as -np of mpirun, which getopt_long(3) would take for -n p,
  * or -set, which it would take for -s et, or --n, which it would take for
  * --node-rank. Returns whether it is one. */
@@ -155,7 +100,11 @@ static bool note_foreign_word(struct reading *reading)
     const char *word = reading->argv[reading->at];
     if (reading->at >= reading->end || word[0] != '-' || word[1] == '\0' || word[2] == '\0')
         return false;
-    bool two = word[1] == '-', own = is_long_name(word);
+    bool two = word[1] == '-';
+    const char *name = word + 1 + two;
+    size_t len = strcspn(name, "=");
+    const struct jr_option *row = jr_option_by_name(name, len);
+    bool own = row != NULL && strlen(row->name) == len; /* the name of an option */
     const struct jr_verb *verb = cli->words_count == 0 ? NULL : jr_verb_find(cli->words[0]);
     bool foreign = jr_foreign_option_find(word, verb == NULL ? "run" : verb->name) != NULL;
     if (two ? own || !foreign : !own && !foreign)
@@ -166,6 +115,7 @@ static bool note_foreign_word(struct reading *reading)
 
 static int read_words(struct reading *reading)
 {
+    struct jr_cli *cli = reading->cli;
     struct option longs[MAX_OPTIONS];
     char letters[4 * MAX_OPTIONS];
     int status = 0;
@@ -179,24 +129,24 @@ static int read_words(struct reading *reading)
         int value = getopt_long(reading->end, reading->argv, letters, longs, NULL);
         if (value == -1)
             break;
-        if (value == 1)
-            read_word(reading, optarg);
-        else
-            status = read_option(reading, value);
+        if (value == 1) {
+            bool verb = cli->words_count == 0 && jr_verb_find(optarg) != NULL;
+            cli->words[cli->words_count++] = optarg;
+            reading->command = cli->count != NULL && !verb && !jr_mistake_is_spec_name(optarg);
+        } else if (value == ':') {
+            status = jr_mistake_no_value(cli, option_of(optopt), reading->argv[reading->at]);
+        } else if (value != '?') {
+            status = store_option(reading, option_of(value), optarg != NULL ? optarg : "");
+        } else if (option_of(optopt) != NULL) { /* it got a value that it does not take */
+            const char *word = reading->argv[reading->at];
+            status = jr_mistake_flag_value(cli, option_of(optopt), word + strcspn(word, "=") + 1);
+        } else { /* optopt is the letter that is not known; for other words it is 0 */
+            reading->letter[0] = '-';
+            reading->letter[1] = (char)optopt;
+            reading->unknown = optopt == 0 ? reading->argv[reading->at] : reading->letter;
+        }
     }
     return status;
-}
-
-/* The verb is the first word if that is one; else `run`, or `help` where that is asked for. */
-static void take_verb(struct jr_cli *cli)
-{
-    const struct jr_verb *verb = cli->words_count == 0 ? NULL : jr_verb_find(cli->words[0]);
-    cli->verb = verb != NULL ? verb : cli->help ? jr_verb_find("help") : &jr_verbs[0];
-    if (verb == NULL)
-        return;
-    cli->verb_stated = true;
-    cli->words++;
-    cli->words_count--;
 }
 
 /* Every option must be one of the verb's. */
@@ -208,16 +158,6 @@ static int check_allowed(const struct reading *reading)
             return jr_mistake_foreign_option(cli, &jr_options[i],
                                              reading->argv[reading->option_at[i]]);
     return 0;
-}
-
-/* Where `--` only ends the options, the words after it are as those before. */
-static void join_rest(struct jr_cli *cli)
-{
-    if (cli->verb->flags & (JR_VERB_JOB | JR_VERB_REST))
-        return;
-    for (char **word = cli->rest; word != NULL && *word != NULL; word++)
-        cli->words[cli->words_count++] = *word;
-    cli->rest = NULL;
 }
 
 /* Whether the first `len` bytes of `path` are a folder with that file. */
@@ -285,32 +225,6 @@ static void split_run_paths(struct jr_cli *cli)
         cli->log_dir = log_dir;
 }
 
-/* --root is a folder, or nothing would be found below it. */
-static int check_root(const struct jr_cli *cli)
-{
-    struct stat status;
-    if (cli->root == NULL || (stat(cli->root, &status) == 0 && S_ISDIR(status.st_mode)))
-        return 0;
-    return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "--root wants a folder, and %s is none; leave it out, and it is the top of "
-                      "the git work tree, or else the folder of the spec",
-                      cli->root);
-}
-
-/* What starts ranks itself is ssh; to others a job is handed over. */
-static int check_engine(const struct jr_cli *cli)
-{
-    const char *verb = cli->verb->name;
-    bool hands_over = strcmp(verb, "render") == 0 || strcmp(verb, "submit") == 0;
-    if (cli->engine == NULL || hands_over || strcmp(cli->engine, "ssh") == 0)
-        return 0;
-    return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "--engine of %s is ssh, which starts the ranks on "
-                      "`hosts`; for slurm, kubernetes and mpi there are "
-                      "render and submit: jobrun render SPEC --engine slurm",
-                      verb);
-}
-
 static int check_line(const struct reading *reading)
 {
     struct jr_cli *cli = reading->cli;
@@ -331,9 +245,24 @@ static int check_line(const struct reading *reading)
         return jr_mistake_unknown_option(cli, reading->unknown, reading->argv[reading->at]);
     if (status == 0)
         status = check_allowed(reading);
-    if (status == 0)
-        status = check_engine(cli);
-    return status != 0 ? status : check_root(cli);
+    if (status != 0)
+        return status;
+    /* What starts ranks itself is ssh; to others a job is handed over. */
+    const char *verb = cli->verb->name;
+    if (cli->engine != NULL && strcmp(cli->engine, "ssh") != 0 && strcmp(verb, "render") != 0 &&
+        strcmp(verb, "submit") != 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--engine of %s is ssh, which starts the ranks on "
+                          "`hosts`; for slurm, kubernetes and mpi there are "
+                          "render and submit: jobrun render SPEC --engine slurm",
+                          verb);
+    struct stat root; /* a folder, or nothing would be found below it */
+    if (cli->root != NULL && (stat(cli->root, &root) != 0 || !S_ISDIR(root.st_mode)))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--root wants a folder, and %s is none; leave it out, and it is the top "
+                          "of the git work tree, or else the folder of the spec",
+                          cli->root);
+    return 0;
 }
 
 int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp)
@@ -353,11 +282,21 @@ int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp)
         status = jr_cli_color(ret);
     if (status != 0)
         return status;
-    take_verb(ret);
+    /* The verb is the first word if that is one; else `run`, or `help` where that is asked for. */
+    const struct jr_verb *verb = ret->words_count == 0 ? NULL : jr_verb_find(ret->words[0]);
+    ret->verb = verb != NULL ? verb : ret->help ? jr_verb_find("help") : &jr_verbs[0];
+    ret->verb_stated = verb != NULL;
+    ret->words += verb != NULL;
+    ret->words_count -= verb != NULL;
     status = check_line(&reading);
     if (status != 0)
         return status;
-    join_rest(ret);
+    if (!(ret->verb->flags & (JR_VERB_JOB | JR_VERB_REST))) {
+        /* `--` only ends the options: the words after it are as those before. */
+        for (char **word = ret->rest; word != NULL && *word != NULL; word++)
+            ret->words[ret->words_count++] = *word;
+        ret->rest = NULL;
+    }
     split_run_paths(ret);
     return ret->help ? 0 : jr_mistake_words(ret);
 }

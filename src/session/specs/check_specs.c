@@ -1,18 +1,360 @@
 #include "session/specs/check_specs.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/did_you_mean.h"
+#include "base/io.h"
 #include "base/json.h"
+#include "base/syscalls.h"
+#include "diag/diag.h"
 #include "doc/doc.h"
 #include "resolve/device_profile.h"
 #include "resolve/resolve.h"
+#include "spec/field.h"
 #include "spec/load.h"
 #include "sweep/swept_spec.h"
+#include "vcs/git.h"
 
 #include "base/banned.h"
+
+/* A folder that is looked through. */
+struct search {
+    struct jr_finds *finds;
+    struct jr_arena *arena;
+    bool guess;
+    size_t root;            /* bytes of the path of the folder itself */
+    struct jr_strv ignored; /* below it */
+};
+
+static struct jr_found_specs *add_found_path(struct jr_finds *finds, struct jr_arena *arena,
+                                             const char *path, const char *why)
+{
+    struct jr_found_specs *found =
+        jr_arena_push(arena, &finds->items, &finds->count, sizeof *found);
+    if (found == NULL)
+        return NULL;
+    found->path = jr_arena_strdup(arena, path);
+    found->why = jr_arena_strdup(arena, why);
+    return found;
+}
+
+static int compare_fts_names(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static bool ends_with(const char *name, const char *suffix)
+{
+    size_t len = strlen(name), size = strlen(suffix);
+    return len > size && strcmp(name + len - size, suffix) == 0;
+}
+
+bool jr_find_is_named(const char *name)
+{
+    return ends_with(name, ".jobrun.yaml") || ends_with(name, ".jobrun.yml");
+}
+
+/* The name by which others refer to a file: without the folder that is here. */
+static const char *plain_name(const char *path)
+{
+    return strncmp(path, "./", 2) == 0 && path[2] != '\0' ? path + 2 : path;
+}
+
+/* What is left alone where specs are guessed: what is hidden, ignored by git, or of a run. */
+static bool is_left_out(const struct search *search, const FTSENT *entry)
+{
+    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT, record = JR_BUF_INIT;
+    bool folder = entry->fts_info == FTS_D;
+    const char *below = entry->fts_path + search->root;
+    if (!search->guess || entry->fts_level == 0)
+        return false;
+    jr_buf_printf(&path, "%s%s", below + strspn(below, "/"), folder ? "/" : "");
+    jr_buf_printf(&record, "%s/run.json", entry->fts_path);
+    return entry->fts_name[0] == '.' ||
+           (!path.failed && jr_git_is_ignored(&search->ignored, path.data)) ||
+           (folder && !record.failed && access(record.data, F_OK) == 0);
+}
+
+static void look_at_file(const struct search *search, const FTSENT *entry)
+{
+    const char *path = plain_name(entry->fts_path);
+    if (jr_find_is_named(entry->fts_name)) {
+        (void)add_found_path(search->finds, search->arena, path, NULL);
+        return;
+    }
+    if (!search->guess ||
+        !(ends_with(entry->fts_name, ".yaml") || ends_with(entry->fts_name, ".yml")))
+        return;
+    /* A file that is too large for a spec, or cannot be read, is none. */
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (jr_io_read_file(&text, AT_FDCWD, entry->fts_path, JR_DOC_MAX_BYTES, NULL) != 0 ||
+        text.data == NULL || text.failed || !jr_find_reads_like_spec(text.data)) {
+        search->finds->passed++;
+        return;
+    }
+    struct jr_found_specs *found = add_found_path(search->finds, search->arena, path, NULL);
+    if (found != NULL)
+        found->guessed = true;
+}
+
+static void find_below(const struct search *search, char *folder)
+{
+    char *roots[] = {folder, NULL};
+    struct jr_finds *finds = search->finds;
+    size_t before = finds->count;
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, compare_fts_names);
+    if (tree == NULL) {
+        (void)add_found_path(finds, search->arena, folder, strerror(errno));
+        return;
+    }
+    for (FTSENT *entry; (entry = fts_read(tree)) != NULL;) {
+        if (entry->fts_info != FTS_DP && is_left_out(search, entry))
+            (void)fts_set(tree, entry, FTS_SKIP);
+        else if (entry->fts_info == FTS_F)
+            look_at_file(search, entry);
+        else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
+                 entry->fts_info == FTS_NS) /* not known whether it is a spec */
+            (void)add_found_path(finds, search->arena, plain_name(entry->fts_path),
+                                 strerror(entry->fts_errno));
+    }
+    if (errno != 0)
+        (void)add_found_path(finds, search->arena, folder, strerror(errno));
+    (void)fts_close(tree);
+    if (finds->count == before)
+        (void)add_found_path(finds, search->arena, folder,
+                             search->guess
+                                 ? "it has no *.jobrun.yaml below it, nor another YAML file "
+                                   "with `version` and another field of a spec"
+                                 : "it has no *.jobrun.yaml below it");
+}
+
+void jr_find_specs(struct jr_finds *ret, struct jr_arena *arena, char *const *words, int count,
+                   char *const *envp)
+{
+    *ret = (struct jr_finds){0};
+    for (int i = 0; i < count && !arena->failed; i++) {
+        struct stat st;
+        struct search search = {
+            .finds = ret, .arena = arena, .guess = envp != NULL, .root = strlen(words[i])};
+        if (stat(words[i], &st) != 0 || !S_ISDIR(st.st_mode)) {
+            (void)add_found_path(ret, arena, words[i], NULL);
+            continue;
+        }
+        if (envp != NULL)
+            search.ignored = jr_git_ignored(arena, words[i], envp);
+        find_below(&search, words[i]);
+    }
+}
+
+/* What a YAML file is, by the keys of its top level. It may be broken, and is to be checked just
+ * the same: so it is not parsed. */
+
+enum { LONGEST = 64, FIELDS = 128 };
+
+/* Copy the key that a line begins with; false where it begins with none. Quotes are taken off. */
+static bool take_key(char ret[static LONGEST], const char *line)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-";
+    char quote = *line == '"' || *line == '\'' ? *line : '\0';
+    const char *key = line + (quote != '\0');
+    size_t len = strspn(key, letters);
+    const char *end = key + len;
+    if (len == 0 || len >= LONGEST || (quote != '\0' && *end++ != quote))
+        return false;
+    end += strspn(end, " \t");
+    (void)memcpy(ret, key, len);
+    ret[len] = '\0';
+    return *end == ':';
+}
+
+/* Note the key that a line begins with: `version`, or one that is, or was meant to be, another
+ * field of the spec. */
+static void look_at_line(const char *line, bool *version, bool *field)
+{
+    char key[LONGEST];
+    const char *names[FIELDS + 1];
+    size_t count = 0;
+    if (!take_key(key, line))
+        return;
+    bool own = strcmp(key, "version") == 0;
+    const struct jr_spec_field *row = jr_field_root()->fields;
+    for (; row->key != NULL && count < FIELDS; row++)
+        if (strcmp(row->key, "version") != 0)
+            names[count++] = row->key;
+    names[count] = NULL;
+    *version |= own;
+    *field |= !own && jr_did_you_mean(key, names) != NULL;
+}
+
+bool jr_find_reads_like_spec(const char *text)
+{
+    bool version = false, field = false;
+    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    for (bool begun = false; *text != '\0'; text += *text == '\n') {
+        bool mark = strncmp(text, "---", 3) == 0;
+        int depth = 0;
+        if (mark && begun)
+            break;
+        /* The keys of {version: 1, ...}: those after a brace or a comma that is in no other
+         * bracket. */
+        for (const char *at = text; *text == '{' && !begun && *at != '\0'; at++) {
+            depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
+            if (depth <= 0)
+                break;
+            if (depth == 1 && (*at == '{' || *at == ','))
+                look_at_line(at + 1 + strspn(at + 1, " \t\r\n"), &version, &field);
+        }
+        look_at_line(text, &version, &field);
+        begun = begun || (!mark && strchr("#%\r\n", *text) == NULL);
+        text += strcspn(text, "\n");
+    }
+    return version && field;
+}
+
+/* A fix may uncover others: none that is known takes more passes. */
+enum { MOST_PASSES = 10 };
+
+/* A text that is being fixed. */
+struct fixing {
+    const struct jr_check_options *options;
+    const char *name, *folder; /* of the text */
+    struct jr_buf *text;       /* as far as it is fixed */
+    struct jr_buf *told;       /* a line for each fix */
+};
+
+/* Make the fixes of one reading, unless they would spoil the text, so that it is no YAML: then they
+ * were not that sure. `doc` was read from the text. Returns whether there were any. */
+static bool make_fixes(struct fixing *fixing, const struct jr_doc *doc,
+                       const struct jr_diags *diags)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_buf out = JR_BUF_INIT;
+    /* The byte order mark is before the source's text. */
+    size_t count = 0, mark = fixing->text->len - doc->source->len;
+    struct jr_edit *edits = jr_fix_choose(&arena, doc->source, diags, &count);
+    bool made = edits != NULL;
+    if (made) {
+        struct jr_diags none = JR_DIAGS_INIT;
+        struct jr_doc again = JR_DOC_INIT;
+        jr_buf_add(&out, fixing->text->data, mark);
+        jr_fix_apply(&out, doc->source, edits, count);
+        made = !out.failed && (doc->root == NULL ||
+                               jr_doc_load(&again, fixing->name, out.data, out.len, &none) == 0);
+        fixing->told->failed |= out.failed;
+        jr_diags_release(&none);
+        jr_doc_release(&again);
+    }
+    for (size_t i = 0; made && i < count; i++)
+        jr_fix_tell(fixing->told, &edits[i]);
+    if (made) {
+        jr_buf_release(fixing->text);
+        *fixing->text = out;
+    } else {
+        jr_buf_release(&out);
+    }
+    jr_arena_release(&arena);
+    return made;
+}
+
+/* The fixes of what checking finds. */
+static bool fix_findings(struct fixing *fixing)
+{
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_spec_file *file = NULL;
+    bool fixed = false;
+    const struct jr_spec_options options = jr_check_reading(fixing->options);
+    const struct jr_spec_source source = {
+        .name = fixing->name,
+        .folder = fixing->folder,
+        .text = fixing->text->data,
+        .len = fixing->text->len,
+    };
+    (void)jr_spec_load(&file, &source, &options, &diags);
+    if (file != NULL && jr_spec_doc(file)->source != NULL)
+        fixed = make_fixes(fixing, jr_spec_doc(file), &diags);
+    jr_diags_release(&diags);
+    jr_spec_free(file);
+    return fixed;
+}
+
+/* Returns whether the text is another one now. */
+static bool fix_text(struct fixing *fixing)
+{
+    int passes = 0;
+    while (passes < MOST_PASSES && fix_findings(fixing))
+        passes++;
+    return passes > 0;
+}
+
+/* Replace the file, of which `path` is the real one, unless it is no longer the one that was
+ * read. */
+static int replace_fixed_file(const char *path, const struct stat *as_read,
+                              const struct jr_buf *text, struct jr_error *err)
+{
+    const char *name = strrchr(path, '/') + 1;
+    JR_FREE char *folder = strndup(path, (size_t)(name - path));
+    struct stat now;
+    if (folder == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    JR_CLOSE int dir_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0 || fstatat(dir_fd, name, &now, AT_SYMLINK_NOFOLLOW) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "it no longer exists");
+    if (as_read->st_dev != now.st_dev || as_read->st_ino != now.st_ino ||
+        as_read->st_size != now.st_size || as_read->st_mtim.tv_sec != now.st_mtim.tv_sec ||
+        as_read->st_mtim.tv_nsec != now.st_mtim.tv_nsec)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "it has changed since it was read");
+    if (jr_access(dir_fd, name, W_OK, AT_EACCESS) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "it cannot be written");
+    if (jr_io_replace(dir_fd, name, text->data, text->len, as_read->st_mode & 07777, err) != 0)
+        return -1;
+    /* The new file is ours; only root can give it back. */
+    if (as_read->st_uid != geteuid() || as_read->st_gid != getegid())
+        (void)!fchownat(dir_fd, name, as_read->st_uid, as_read->st_gid, AT_SYMLINK_NOFOLLOW);
+    return 0;
+}
+
+int jr_fix_file(struct jr_buf *told, const char *path, const struct jr_check_options *options,
+                struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, fixes = JR_BUF_INIT;
+    JR_FREE char *real = realpath(path, NULL);
+    struct stat as_read;
+    if (real == NULL || stat(real, &as_read) != 0 ||
+        jr_io_read_file(&text, AT_FDCWD, real, JR_DOC_MAX_BYTES, NULL) != 0)
+        return 0;
+    JR_FREE char *folder = jr_spec_folder(path);
+    struct fixing fixing = {
+        .options = options, .name = path, .folder = folder, .text = &text, .told = &fixes};
+    if (folder == NULL || !fix_text(&fixing))
+        return 0;
+    if (text.failed || fixes.failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (replace_fixed_file(real, &as_read, &text, err) != 0)
+        return -1;
+    jr_buf_add(told, fixes.data, fixes.len);
+    return 0;
+}
+
+int jr_fix_input(struct jr_buf *ret, struct jr_buf *told, int fd,
+                 const struct jr_check_options *options, struct jr_error *err)
+{
+    JR_FREE char *folder = jr_spec_folder("-");
+    struct fixing fixing = {
+        .options = options, .name = "stdin", .folder = folder, .text = ret, .told = told};
+    if (jr_io_read_fd(ret, fd, JR_DOC_MAX_BYTES, err) != 0)
+        return -1;
+    if (folder != NULL)
+        (void)fix_text(&fixing);
+    return 0;
+}
 
 /* A spec that is several: every cell of it. */
 
@@ -55,21 +397,15 @@ static enum jr_status worse_status(enum jr_status a, enum jr_status b)
     return a < b ? a : b;
 }
 
-/* What makes a finding the same as that of another cell. */
-static void add_key(struct jr_buf *out, const struct jr_diag *diag)
-{
-    const struct jr_source *source = diag->span.source;
-    jr_buf_printf(out, "%s %u:%u ", diag->code, diag->span.line, diag->span.column);
-    jr_buf_safe(out, source == NULL ? "" : source->name);
-    jr_buf_safe(out, diag->message);
-}
-
 /* Count a finding of a cell. Returns whether it is a new one, which is kept. */
 static bool count_finding(struct checking *checking, size_t cell, const struct jr_diag *diag)
 {
     struct jr_arena *arena = &checking->checks->arena;
     struct jr_buf key JR_BUF_CLEANUP = JR_BUF_INIT;
-    add_key(&key, diag);
+    const struct jr_source *source = diag->span.source; /* the same as that of another cell: */
+    jr_buf_printf(&key, "%s %u:%u ", diag->code, diag->span.line, diag->span.column);
+    jr_buf_safe(&key, source == NULL ? "" : source->name);
+    jr_buf_safe(&key, diag->message);
     if (key.failed || key.data == NULL) {
         arena->failed = true;
         return false;
@@ -229,14 +565,6 @@ static enum jr_status try_target(const struct jr_spec_file *file, const struct j
     return status;
 }
 
-/* A path as it is seen from the folder `here`; a shorthand is its own name. */
-static const char *path_from_folder(const char *here, const char *profile)
-{
-    size_t len = here == NULL ? 0 : strlen(here);
-    bool below = len > 0 && strncmp(profile, here, len) == 0;
-    return below && profile[len] == '/' ? profile + len + 1 : profile;
-}
-
 /* The machine of a target. Mistakes in one that contains ${...} are reported with the text of the
  * source. */
 static int load_target(struct jr_host *ret, struct jr_arena *arena, const struct target *target,
@@ -274,8 +602,12 @@ static enum jr_status try_targets(const struct jr_spec_file *file, struct jr_are
             return JR_STATUS_LAUNCH;
         target.written = jr_spec_written(file, arena, target.path);
         target.at = jr_spec_where(file, target.path);
+        /* A path as it is seen from the folder `here`; a shorthand is its own name. */
+        size_t len = here == NULL ? 0 : strlen(here);
+        bool below =
+            len > 0 && strncmp(target.profile, here, len) == 0 && target.profile[len] == '/';
         const char *name =
-            target.written != NULL ? target.written : path_from_folder(here, target.profile);
+            target.written != NULL ? target.written : target.profile + (below ? len + 1 : 0);
         if (load_target(&host, arena, &target, diags) != 0)
             worst = JR_STATUS_INVALID;
         else if (status != JR_STATUS_INVALID)
@@ -335,25 +667,20 @@ static enum jr_status check_targets(struct jr_spec_checks *checks, struct jr_spe
     return worse_status(status, try_targets(spec, &checks->arena, diags));
 }
 
-/* Where a spec is read from; `folder` is malloc'ed, and outlives it. */
-static struct jr_spec_source checked_source(struct jr_spec_checks *checks, const char *path,
-                                            char **folder)
-{
-    struct jr_spec_source source = {.path = path};
-    if (strcmp(path, "-") != 0 || checks->input.data == NULL)
-        return source;
-    *folder = jr_spec_folder(path);
-    checks->arena.failed |= *folder == NULL;
-    return (struct jr_spec_source){
-        .name = "stdin", .folder = *folder, .text = checks->input.data, .len = checks->input.len};
-}
-
 /* Load a spec, or each of its cells, and check it. *ret quotes findings. */
 static enum jr_status check_spec(struct jr_spec_checks *checks, struct jr_spec_file **ret,
                                  const char *path)
 {
     JR_FREE char *folder = NULL;
-    const struct jr_spec_source source = checked_source(checks, path, &folder);
+    struct jr_spec_source source = {.path = path};
+    if (strcmp(path, "-") == 0 && checks->input.data != NULL) { /* it was read before */
+        folder = jr_spec_folder(path);
+        checks->arena.failed |= folder == NULL;
+        source = (struct jr_spec_source){.name = "stdin",
+                                         .folder = folder,
+                                         .text = checks->input.data,
+                                         .len = checks->input.len};
+    }
     struct jr_spec_options options = jr_check_reading(&checks->options);
     char *const *sweeps = checks->options.sweeps;
     options.sweeps = true;
@@ -384,27 +711,23 @@ static void check_file(struct jr_spec_checks *checks, const char *path)
     }
 }
 
-/* What cannot be looked at is a finding like any other. */
-static void refuse_path(struct jr_spec_checks *checks, const char *path, const char *why)
-{
-    struct jr_source *source = jr_arena_alloc(&checks->arena, sizeof *source);
-    if (source == NULL || !begin_file(checks, path))
-        return;
-    source->name = checks->files[checks->files_count - 1].name;
-    struct jr_span span = {.source = source};
-    (void)jr_diags_error(&checks->diags, JR_CODE_FILE_UNREADABLE, span, NULL, "cannot check it: %s",
-                         why);
-    (void)end_file(checks, JR_STATUS_INVALID);
-}
-
 void jr_spec_checks_run(struct jr_spec_checks *checks)
 {
     for (size_t i = 0; i < checks->finds.count; i++) {
         const struct jr_found_specs *found = &checks->finds.items[i];
-        if (found->why == NULL)
+        if (found->why == NULL) {
             check_file(checks, found->path);
-        else
-            refuse_path(checks, found->path, found->why);
+            continue;
+        }
+        /* What cannot be looked at is a finding like any other. */
+        struct jr_source *source = jr_arena_alloc(&checks->arena, sizeof *source);
+        if (source == NULL || !begin_file(checks, found->path))
+            continue;
+        source->name = checks->files[checks->files_count - 1].name;
+        (void)jr_diags_error(&checks->diags, JR_CODE_FILE_UNREADABLE,
+                             (struct jr_span){.source = source}, NULL, "cannot check it: %s",
+                             found->why);
+        (void)end_file(checks, JR_STATUS_INVALID);
     }
 }
 

@@ -16,7 +16,7 @@
 #include "resolve/device_profile.h"
 #include "session/internal.h"
 #include "session/specs/comparison.h"
-#include "session/specs/find_specs.h"
+#include "session/specs/check_specs.h"
 #include "session/sweep/show_sweep.h"
 #include "vcs/revision.h"
 

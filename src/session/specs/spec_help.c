@@ -232,21 +232,6 @@ void jr_starter_spec_print(struct jr_buf *out, const struct jr_starter_spec *sta
 /* How much of a word that is nothing is repeated. */
 enum { MAX_WORD = 64 };
 
-void jr_spec_help_list(struct jr_buf *out)
-{
-    jr_field_list(out);
-}
-
-/* Append the paths whose last word this is: "min" is results.fields.*.min. */
-static void same_end(struct jr_buf *out, const char **paths, const char *word)
-{
-    for (; *paths != NULL; paths++) {
-        const char *dot = strrchr(*paths, '.');
-        if (dot != NULL && strcmp(dot + 1, word) == 0)
-            jr_buf_printf(out, "%s'%s'", out->len > 0 ? " or " : "", *paths);
-    }
-}
-
 /* Append the paths that have the word in them, if these are few: "world" is in world_size and
  * local_world_size. */
 static void fields_with(struct jr_buf *out, const char **paths, const char *word)
@@ -263,25 +248,23 @@ static void fields_with(struct jr_buf *out, const char **paths, const char *word
         jr_buf_clear(out);
 }
 
-/* The member that others call so: "restart.retries" is restart.max. */
-static void add_member(struct jr_buf *out, struct jr_arena *arena, const char *word)
-{
-    bool sure;
-    const char *dot = strrchr(word, '.');
-    const char *group = dot == NULL ? NULL : jr_arena_strndup(arena, word, (size_t)(dot - word));
-    const char *name = group == NULL ? NULL : jr_foreign_meant(group, dot + 1, &sure);
-    if (out->len == 0 && name != NULL)
-        jr_buf_printf(out, "'%s.%s'", group, name);
-}
-
 /* Append what was probably meant by a word that is no field: "'nodes'". */
 static void add_near_fields(struct jr_buf *out, const char *word)
 {
     JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
-    const char **paths = jr_field_paths(&arena);
-    if (paths != NULL)
-        same_end(out, paths, word);
-    add_member(out, &arena, word);
+    const char **paths = jr_field_paths(&arena), *dot = strrchr(word, '.');
+    bool sure;
+    /* The paths whose last word this is: "min" is results.fields.*.min. */
+    for (size_t i = 0; paths != NULL && paths[i] != NULL; i++) {
+        const char *last = strrchr(paths[i], '.');
+        if (last != NULL && strcmp(last + 1, word) == 0)
+            jr_buf_printf(out, "%s'%s'", out->len > 0 ? " or " : "", paths[i]);
+    }
+    /* The member that others call so: "restart.retries" is restart.max. */
+    const char *group = dot == NULL ? NULL : jr_arena_strndup(&arena, word, (size_t)(dot - word));
+    const char *name = group == NULL ? NULL : jr_foreign_meant(group, dot + 1, &sure);
+    if (out->len == 0 && name != NULL)
+        jr_buf_printf(out, "'%s.%s'", group, name);
     const char *near = paths != NULL ? jr_did_you_mean(word, paths) : NULL;
     if (out->len == 0 && near != NULL)
         jr_buf_printf(out, "'%s'", near);
@@ -312,39 +295,15 @@ static int refuse_unknown_field(const char *word, struct jr_error *err)
                         MAX_WORD, word);
 }
 
-/* The field of a path as a finding shows it: [2] is an item of a list. */
-static const struct jr_spec_field *find_field(const char *word)
-{
-    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
-    char *path = jr_arena_strndup(&arena, word, strcspn(word, "["));
-    const struct jr_spec_field *field = NULL;
-    if (path != NULL)
-        field = jr_field_find(path);
-    return field;
-}
-
 int jr_spec_help_field(struct jr_buf *out, const char *path, struct jr_error *err)
 {
-    const struct jr_spec_field *field = find_field(path);
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
+    const char *plain = jr_arena_strndup(&arena, path, strcspn(path, "["));
+    const struct jr_spec_field *field = plain == NULL ? NULL : jr_field_find(plain);
     if (field == NULL)
         return refuse_unknown_field(path, err);
     jr_field_explain(out, field);
     return 0;
-}
-
-void jr_spec_help_schema(struct jr_buf *out)
-{
-    jr_spec_schema(out);
-}
-
-const char *jr_spec_help_schema_file(void)
-{
-    return JR_SCHEMA_FILE;
-}
-
-bool jr_spec_help_is_schema(const char *text, size_t len)
-{
-    return jr_spec_is_schema(text, len);
 }
 
 /* Who is offered something, and what was typed. */
@@ -367,28 +326,21 @@ static void offer_field_words(const struct offering *to, const char *path,
     }
 }
 
-/* What `field=` may continue with. */
-static void offer_field_values(const struct offering *to, const char *path,
-                               const struct jr_spec_field *field)
-{
-    static const struct jr_spec_word booleans[] = {{"true", NULL}, {"false", NULL}, {0}};
-    static const struct jr_spec_word missing[] = {{"auto", "filled by jobrun"}, {0}};
-    offer_field_words(to, path, jr_field_words(field->type));
-    if (field->type->kind == JR_KIND_BOOLEAN)
-        offer_field_words(to, path, booleans);
-    if (field->need == JR_NEED_RESOLVED)
-        offer_field_words(to, path, missing);
-}
-
 /* Fields as they are set: "nodes=", and once that is typed, what may follow. */
 static void offer_setting(const struct offering *to, const char *path,
                           const struct jr_spec_field *field)
 {
+    static const struct jr_spec_word booleans[] = {{"true", NULL}, {"false", NULL}, {0}};
+    static const struct jr_spec_word missing[] = {{"auto", "filled by jobrun"}, {0}};
     if (field->since == NULL || strchr(path, '*') != NULL)
         return;
     size_t len = strlen(path);
     if (strncmp(to->word, path, len) == 0 && to->word[len] == '=') {
-        offer_field_values(to, path, field);
+        offer_field_words(to, path, jr_field_words(field->type));
+        if (field->type->kind == JR_KIND_BOOLEAN)
+            offer_field_words(to, path, booleans);
+        if (field->need == JR_NEED_RESOLVED)
+            offer_field_words(to, path, missing);
         return;
     }
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;

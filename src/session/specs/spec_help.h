@@ -33,21 +33,9 @@ const struct jr_starter_spec *jr_starter_spec_find(const char *word);
 /* Append the starter as it is written to a file. */
 void jr_starter_spec_print(struct jr_buf *out, const struct jr_starter_spec *starter);
 
-/* Append every field with its help, in sections. */
-void jr_spec_help_list(struct jr_buf *out);
-
 /* Append all that is known of the field `path`, as a finding shows it: [2] is an item of a list. -1
  * with what was probably meant in `err`. */
 int jr_spec_help_field(struct jr_buf *out, const char *path, struct jr_error *err);
-
-/* Append the JSON Schema of specs. */
-void jr_spec_help_schema(struct jr_buf *out);
-
-/* The name of its file that new specs state, for editors. */
-const char *jr_spec_help_schema_file(void);
-
-/* Whether a text is that schema, as this build or another prints it. */
-bool jr_spec_help_is_schema(const char *text, size_t len);
 
 /* Gets one text that may stand there, and a word on it or NULL. They live until it returns. */
 typedef void jr_spec_help_offer(void *data, const char *text, const char *help);

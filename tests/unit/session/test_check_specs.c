@@ -4,7 +4,6 @@
 #include "base/io.h"
 #include "base/strv.h"
 #include "scratch.h"
-#include "session/specs/fix_file.h"
 
 #define GOOD "version: 1\nname: t\nentrypoint: [a]\nworld_size: 2\n"
 #define TYPO "version: 1\nname: t\nentrypoint: [a]\nworld_sise: 2\n"

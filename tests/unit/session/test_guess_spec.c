@@ -1,5 +1,5 @@
 /* Which YAML files read like specs, however broken they are further down. */
-#include "session/specs/find_specs.h"
+#include "session/specs/check_specs.h"
 #include "unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
