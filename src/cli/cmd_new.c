@@ -96,32 +96,16 @@ static int write_schema_file(const struct jr_cli *cli)
     return 0;
 }
 
-/* The schema's path: in the folder of the spec. */
-static void add_schema_path(struct jr_buf *out, const char *spec)
-{
-    const char *slash = strrchr(spec, '/');
-    if (slash != NULL)
-        jr_buf_add(out, spec, (size_t)(slash - spec) + 1);
-    jr_buf_str(out, JR_SCHEMA_FILE);
-}
-
-/* An editor reads an old schema, or none: what to type. */
-static int advise_to_renew(const struct jr_cli *cli, const char *path)
-{
-    JR_BUF_CLEANUP struct jr_buf word = JR_BUF_INIT;
-    jr_shell_quote(&word, path);
-    return jr_cli_say(cli, 0,
-                      "%s is of another build of jobrun; to replace it, type: jobrun schema -o %s",
-                      path, word.failed ? path : word.data);
-}
-
 /* Write it where the modeline of the new spec of --output points, unless a file is there, and say
  * so. Returns the exit status. */
 static int add_schema_file(const struct jr_cli *cli)
 {
-    JR_BUF_CLEANUP struct jr_buf schema = JR_BUF_INIT, path = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf schema = JR_BUF_INIT, path = JR_BUF_INIT, word = JR_BUF_INIT;
     jr_spec_schema(&schema);
-    add_schema_path(&path, cli->output);
+    const char *slash = strrchr(cli->output, '/'); /* in the folder of the spec */
+    if (slash != NULL)
+        jr_buf_add(&path, cli->output, (size_t)(slash - cli->output) + 1);
+    jr_buf_str(&path, JR_SCHEMA_FILE);
     if (schema.failed || path.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
     int status = 0;
@@ -132,8 +116,11 @@ static int add_schema_file(const struct jr_cli *cli)
             status =
                 jr_cli_say(cli, 0, "wrote %s, by which editors check %s", path.data, cli->output);
         break;
-    case EARLIER:
-        return advise_to_renew(cli, path.data);
+    case EARLIER: /* an editor reads an old schema: what to type */
+        jr_shell_quote(&word, path.data);
+        return jr_cli_say(
+            cli, 0, "%s is of another build of jobrun; to replace it, type: jobrun schema -o %s",
+            path.data, word.failed ? path.data : word.data);
     case FOREIGN:
         return jr_cli_say(cli, 0,
                           "%s is no schema of jobrun, and was not changed: "
@@ -155,19 +142,14 @@ static const struct {
     {"function", "python"},  {"script", "python"}, {"megatron", "mesh"},
 };
 
-static const char *meant_kind(const char *word)
-{
-    for (size_t i = 0; i < sizeof meant_kinds / sizeof *meant_kinds; i++)
-        if (strcmp(meant_kinds[i].word, word) == 0)
-            return meant_kinds[i].kind;
-    return jr_value_near("KIND", word);
-}
-
 /* There is no such starter: all that there are, and the nearest. */
 static int refuse_kind(const struct jr_cli *cli, const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    const char *near = meant_kind(word);
+    size_t i = 0, count = sizeof meant_kinds / sizeof *meant_kinds;
+    while (i < count && strcmp(meant_kinds[i].word, word) != 0)
+        i++;
+    const char *near = i < count ? meant_kinds[i].kind : jr_value_near("KIND", word);
     JR_BUF_CLEANUP struct jr_buf file = JR_BUF_INIT;
     jr_shell_quote(&file, word);
     if (jr_mistake_is_spec_name(word))
@@ -190,33 +172,6 @@ static int deliver_spec(const struct jr_cli *cli, struct jr_buf *spec)
     return status != 0 || cli->output == NULL ? status : add_schema_file(cli);
 }
 
-static int print_starter(const struct jr_cli *cli)
-{
-    struct jr_buf out = JR_BUF_INIT;
-    const char *word = cli->words_count == 0 ? NULL : cli->words[0];
-    const struct jr_starter_spec *starter = jr_starter_spec_find(word);
-    if (starter != NULL) {
-        jr_starter_spec_print(&out, starter);
-        return deliver_spec(cli, &out);
-    }
-    return refuse_kind(cli, word);
-}
-
-/* Say on standard error what the spec leaves out or says otherwise. */
-static void print_notes_to_stderr(const struct jr_cli *cli,
-                                  const struct jr_translation *translation)
-{
-    for (size_t i = 0; i < translation->notes_count; i++) {
-        const struct jr_note *note = &translation->notes[i];
-        if (note->verdict == JR_VERDICT_NEEDLESS)
-            continue;
-        (void)jr_cli_say(cli, 0, "'%s' %s: %s", note->what,
-                         note->verdict == JR_VERDICT_LOST ? "has no counterpart"
-                                                          : "is not quite the same",
-                         note->why);
-    }
-}
-
 static int print_translation(const struct jr_cli *cli, struct jr_translation *translation)
 {
     struct jr_buf out = JR_BUF_INIT;
@@ -233,19 +188,16 @@ static int print_translation(const struct jr_cli *cli, struct jr_translation *tr
         return jr_cli_say(cli, JR_STATUS_USAGE, "the line contradicts itself");
     }
     jr_diags_release(&diags);
-    print_notes_to_stderr(cli, translation);
+    /* What the spec leaves out or says otherwise. */
+    for (size_t i = 0; i < translation->notes_count; i++) {
+        const struct jr_note *note = &translation->notes[i];
+        if (note->verdict != JR_VERDICT_NEEDLESS)
+            (void)jr_cli_say(cli, 0, "'%s' %s: %s", note->what,
+                             note->verdict == JR_VERDICT_LOST ? "has no counterpart"
+                                                              : "is not quite the same",
+                             note->why);
+    }
     return deliver_spec(cli, &out);
-}
-
-static int translate_line(const struct jr_cli *cli)
-{
-    struct jr_translation translation;
-    struct jr_error err;
-    int status = jr_translate(&translation, cli->from, &err) != 0
-                     ? jr_cli_say(cli, (int)err.status, "%s", err.text)
-                     : print_translation(cli, &translation);
-    jr_translation_release(&translation);
-    return status;
 }
 
 /* A line that is not in quotes, or a file without -o: the line to type. */
@@ -272,29 +224,35 @@ static int refuse_words(const struct jr_cli *cli)
                       text.failed ? "new --help" : text.data);
 }
 
-/* Whether the words are those of a line without quotes, or a kind and a file.
- */
-static bool are_mistaken(const struct jr_cli *cli)
-{
-    const char *first = cli->words[0];
-    bool kind = cli->words_count > 0 && jr_starter_spec_find(first) != NULL;
-    if (cli->rest != NULL)
-        return false;
-    if (cli->from != NULL)
-        return cli->words_count > 0 && !kind && strchr(cli->from, ' ') == NULL;
-    return cli->words_count == 2 && kind && cli->output == NULL &&
-           strpbrk(cli->words[1], "./") != NULL;
-}
-
 int jr_cmd_new(struct jr_cli *cli)
 {
-    if (are_mistaken(cli))
+    const char *first = cli->words_count == 0 ? NULL : cli->words[0];
+    const struct jr_starter_spec *starter = jr_starter_spec_find(first);
+    bool kind = first != NULL && starter != NULL;
+    /* Whether the words are those of a line without quotes, or a kind and a file. */
+    bool mistaken = cli->from != NULL ? first != NULL && !kind && strchr(cli->from, ' ') == NULL
+                                      : cli->words_count == 2 && kind && cli->output == NULL &&
+                                            strpbrk(cli->words[1], "./") != NULL;
+    if (mistaken && cli->rest == NULL)
         return refuse_words(cli);
     if (cli->words_count > 1 || cli->rest != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE, "jobrun new [KIND], or jobrun new --from LINE");
-    if (cli->words_count == 1 && cli->from != NULL)
+    if (first != NULL && cli->from != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE, "give a KIND or --from, not both");
-    return cli->from != NULL ? translate_line(cli) : print_starter(cli);
+    if (cli->from != NULL) {
+        struct jr_translation translation;
+        struct jr_error err;
+        int status = jr_translate(&translation, cli->from, &err) != 0
+                         ? jr_cli_say(cli, (int)err.status, "%s", err.text)
+                         : print_translation(cli, &translation);
+        jr_translation_release(&translation);
+        return status;
+    }
+    if (starter == NULL)
+        return refuse_kind(cli, first);
+    struct jr_buf out = JR_BUF_INIT;
+    jr_starter_spec_print(&out, starter);
+    return deliver_spec(cli, &out);
 }
 
 /*
@@ -304,13 +262,6 @@ int jr_cmd_new(struct jr_cli *cli)
 
 /* How much of a word that is nothing is repeated. */
 enum { MAX_WORD = 64 };
-
-static bool looks_like_code(const char *word)
-{
-    bool named = strncasecmp(word, "JR", 2) == 0;
-    const char *digits = named ? word + 2 : word;
-    return (named || digits[0] != '\0') && strspn(digits, "0123456789") == strlen(digits);
-}
 
 /* The codes whose four digits begin with `digits`; whether there are any. */
 static bool list_codes(struct jr_buf *out, const char *digits)
@@ -344,15 +295,6 @@ static int explain_code(const struct jr_cli *cli, const char *word)
     return jr_cli_out(cli, &out);
 }
 
-static int explain_field(const struct jr_cli *cli, const char *word)
-{
-    struct jr_buf out = {.width = jr_cli_columns()};
-    struct jr_error err = {0};
-    if (jr_spec_help_field(&out, word, &err) != 0)
-        return jr_cli_say(cli, (int)err.status, "%s", err.text);
-    return jr_cli_out(cli, &out);
-}
-
 int jr_cmd_explain(struct jr_cli *cli)
 {
     struct jr_buf out = {.width = jr_cli_columns()};
@@ -369,7 +311,14 @@ int jr_cmd_explain(struct jr_cli *cli)
         return jr_cli_out(cli, &out);
     }
     const char *word = cli->words[0];
-    return looks_like_code(word) ? explain_code(cli, word) : explain_field(cli, word);
+    bool named = strncasecmp(word, "JR", 2) == 0;
+    const char *digits = named ? word + 2 : word;
+    if ((named || digits[0] != '\0') && strspn(digits, "0123456789") == strlen(digits))
+        return explain_code(cli, word);
+    struct jr_error err = {0};
+    if (jr_spec_help_field(&out, word, &err) != 0)
+        return jr_cli_say(cli, (int)err.status, "%s", err.text);
+    return jr_cli_out(cli, &out);
 }
 
 /* jobrun schema: the JSON Schema of the spec. */

@@ -75,17 +75,6 @@ static struct jr_strv rendered_command(struct jr_cli *cli)
     return words;
 }
 
-/* The same for a job whose spec and code are in a folder. */
-static struct jr_strv frozen_command(struct jr_cli *cli, const char *folder)
-{
-    struct jr_strv words = {0};
-    jr_strv_push(&words, &cli->arena, jr_support_program(&cli->arena, cli->environ));
-    push_command_word(&words, cli, "run");
-    push_command_word(&words, cli, "--frozen");
-    push_command_word(&words, cli, folder);
-    return words;
-}
-
 /* The engine that a word means which is none: "k8s". NULL: nobody knows. */
 static const char *near_engine(const char *word)
 {
@@ -160,22 +149,17 @@ static void print_cell_findings(void *data, struct jr_session *cell, enum jr_sta
     (void)jr_stage_told(cell, data, status, err);
 }
 
-/* The cells of a sweep are tasks of a job array, which only Slurm has. */
-static int check_sweep_engine(const struct jr_cli *cli)
+static int render_sweep(struct render *render, struct jr_cli *cli, struct jr_buf *out, bool freezes)
 {
+    struct jr_strv command = rendered_command(cli);
+    struct jr_error err = {0};
+    /* The cells of a sweep are tasks of a job array, which only Slurm has. */
     if (strcmp(cli->engine, "slurm") != 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "the spec is a sweep, and %s runs one job: choose a "
                           "cell, for example --cell 0",
                           cli->engine);
-    return jr_stage_check_sweep(cli);
-}
-
-static int render_sweep(struct render *render, struct jr_cli *cli, struct jr_buf *out, bool freezes)
-{
-    struct jr_strv command = rendered_command(cli);
-    struct jr_error err = {0};
-    int failed = check_sweep_engine(cli);
+    int failed = jr_stage_check_sweep(cli);
     if (failed == 0 && cli->on != NULL)
         failed = jr_stage_facts(render->session, cli);
     if (failed != 0)
@@ -213,8 +197,13 @@ static int render_job(struct jr_session *session, struct jr_cli *cli, struct jr_
         failed = jr_stage_told(session, cli, jr_submission_make(session, &folder, &err), &err);
     if (failed != 0)
         return failed;
-    if (folder != NULL)
-        command = frozen_command(cli, folder);
+    if (folder != NULL) { /* the same for a job whose spec and code are there */
+        command = (struct jr_strv){0};
+        jr_strv_push(&command, &cli->arena, jr_support_program(&cli->arena, cli->environ));
+        push_command_word(&command, cli, "run");
+        push_command_word(&command, cli, "--frozen");
+        push_command_word(&command, cli, folder);
+    }
     if (cli->arena.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
     const struct jr_render_request request = {.engine = cli->engine, .command = command.items};
@@ -328,28 +317,6 @@ static int submit_script(const struct jr_cli *cli, const struct jr_buf *script,
     return WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : run.status;
 }
 
-/* No job was taken: what was made for one goes. */
-static void discard_render(const struct render *render)
-{
-    if (render->sweep != NULL)
-        jr_sweep_submission_discard(render->sweep);
-    else if (render->session != NULL)
-        jr_submission_discard(render->session);
-}
-
-/* The sweep was waited for: what its cells got, and not what sbatch says of the tasks, the
- * highest. */
-static int sweep_status(const struct jr_cli *cli, const struct render *render, int status)
-{
-    struct jr_error err = {0};
-    int code = 0;
-    if (status > 128) /* sbatch itself was killed */
-        return status;
-    if (jr_sweep_submission_status(render->sweep, &code, &err) != 0)
-        return jr_cli_say(cli, (int)err.status, "%s", err.text);
-    return code;
-}
-
 int jr_cmd_submit(struct jr_cli *cli)
 {
     struct jr_buf script = JR_BUF_INIT;
@@ -366,10 +333,19 @@ int jr_cmd_submit(struct jr_cli *cli)
         (void)jr_cli_say(cli, 0, "nothing of the sweep is left to be run");
     else if (status == 0)
         status = submit_script(cli, &script, &render, &taken);
-    if (!taken)
-        discard_render(&render);
-    else if (status >= 0 && cli->wait != NULL && render.sweep != NULL)
-        status = sweep_status(cli, &render, status);
+    struct jr_error err = {0};
+    int code = 0;
+    /* No job was taken: what was made for one goes. */
+    if (!taken && render.sweep != NULL)
+        jr_sweep_submission_discard(render.sweep);
+    else if (!taken && render.session != NULL)
+        jr_submission_discard(render.session);
+    /* The sweep was waited for: what its cells got, and not what sbatch says of the tasks, the
+     * highest; unless sbatch itself was killed. */
+    if (taken && status >= 0 && status <= 128 && cli->wait != NULL && render.sweep != NULL)
+        status = jr_sweep_submission_status(render.sweep, &code, &err) != 0
+                     ? jr_cli_say(cli, (int)err.status, "%s", err.text)
+                     : code;
     close_render(&render);
     jr_buf_release(&script);
     return status;

@@ -36,44 +36,6 @@ static void offer_candidate(const struct line *line, const char *word, const cha
     jr_buf_char(line->out, '\n');
 }
 
-static void offer_words(const struct line *line, const struct jr_value_word *words)
-{
-    for (; words != NULL && words->word != NULL; words++)
-        offer_candidate(line, words->word, words->help);
-}
-
-/* A name that no shell has to quote, and that moves no cursor. */
-static bool is_plain_name(const char *name)
-{
-    return name[strspn(
-               name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")] == '\0';
-}
-
-static void offer_runs(const struct line *line)
-{
-    struct jr_records records = JR_RECORDS_INIT;
-    if (jr_records_list(&records, line->log_dir, NULL) != 0)
-        return;
-    if (records.count > 0)
-        offer_candidate(line, "latest", "the last run");
-    for (size_t i = 0; i < records.count; i++)
-        if (is_plain_name(records.items[i].id))
-            offer_candidate(line, records.items[i].id, records.items[i].status);
-    jr_records_release(&records);
-}
-
-static void offer_codes(const struct line *line)
-{
-    size_t count;
-    const struct jr_code *codes = jr_code_table(&count);
-    for (size_t i = 0; i < count && line->word[0] == 'J'; i++) {
-        JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
-        jr_buf_printf(&name, "JR%04u", codes[i].number);
-        if (!name.failed)
-            offer_candidate(line, name.data, codes[i].title);
-    }
-}
-
 /* The same for what a spec can say. */
 static void offer_spec_word(void *data, const char *text, const char *help)
 {
@@ -91,18 +53,34 @@ static void offer_verbs(const struct line *line)
 /* All candidates for a word in capitals. */
 static void offer_value(const struct line *line, const char *name)
 {
+    /* A name that no shell has to quote, and that moves no cursor. */
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     const struct jr_value *value = jr_value_find(name, line->verb->name);
     unsigned kinds = value != NULL ? value->kinds : 0;
-    if (kinds & JR_VALUE_WORD)
-        offer_words(line, value->words);
-    if (kinds & JR_VALUE_RUN)
-        offer_runs(line);
+    struct jr_records records = JR_RECORDS_INIT;
+    size_t count;
+    const struct jr_code *codes = jr_code_table(&count);
+    const struct jr_value_word *row = kinds & JR_VALUE_WORD ? value->words : NULL;
+    for (; row != NULL && row->word != NULL; row++)
+        offer_candidate(line, row->word, row->help);
+    if ((kinds & JR_VALUE_RUN) && jr_records_list(&records, line->log_dir, NULL) == 0) {
+        if (records.count > 0)
+            offer_candidate(line, "latest", "the last run");
+        for (size_t i = 0; i < records.count; i++)
+            if (records.items[i].id[strspn(records.items[i].id, plain)] == '\0')
+                offer_candidate(line, records.items[i].id, records.items[i].status);
+        jr_records_release(&records);
+    }
     if (kinds & JR_VALUE_FIELD)
         jr_spec_help_paths(offer_spec_word, (void *)line);
     if (kinds & JR_VALUE_SETTING)
         jr_spec_help_settings(line->word, offer_spec_word, (void *)line);
-    if (kinds & JR_VALUE_CODE)
-        offer_codes(line);
+    for (size_t i = 0; (kinds & JR_VALUE_CODE) && i < count && line->word[0] == 'J'; i++) {
+        JR_BUF_CLEANUP struct jr_buf code = JR_BUF_INIT;
+        jr_buf_printf(&code, "JR%04u", codes[i].number);
+        if (!code.failed)
+            offer_candidate(line, code.data, codes[i].title);
+    }
     if (kinds & JR_VALUE_VERB)
         offer_verbs(line);
     if (kinds & JR_VALUE_SPEC)
@@ -125,19 +103,6 @@ static void offer_position(const struct line *line)
             offer_value(line, name);
 }
 
-static void offer_options(const struct line *line)
-{
-    for (const struct jr_option *row = jr_options; row->name != NULL; row++) {
-        JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT, help = JR_BUF_INIT;
-        if (!jr_option_allowed(row, line->verb->name))
-            continue;
-        jr_buf_printf(&name, "--%s", row->name);
-        jr_option_describe(&help, row, line->verb->name);
-        if (!name.failed && !help.failed)
-            offer_candidate(line, name.data, help.data);
-    }
-}
-
 /* The option with a value in a word: --name, --name=value, or the last of a
  * cluster of letters. *ret_value is that value; NULL when it is the next word.
  */
@@ -158,61 +123,27 @@ static const struct jr_option *find_option(const char *word, const char **ret_va
     return takes ? row : NULL;
 }
 
-static void take_value(struct line *line, const struct jr_option *option, const char *value)
-{
-    if (strcmp(option->name, "log-dir") == 0)
-        line->log_dir = value;
-}
-
 /* A word before the last. */
 static void take_word(struct line *line, const char *word)
 {
     const char *value = NULL;
-    if (line->pending != NULL) {
-        take_value(line, line->pending, word);
+    const struct jr_option *option = line->pending;
+    if (option != NULL) {
+        value = word;
         line->pending = NULL;
     } else if (strcmp(word, "--") == 0) {
         line->rest = true;
     } else if (word[0] == '-' && word[1] != '\0') {
-        const struct jr_option *option = find_option(word, &value);
-        if (option != NULL && value != NULL)
-            take_value(line, option, value);
-        else
-            line->pending = option;
+        option = find_option(word, &value);
+        line->pending = value == NULL ? option : NULL;
     } else if (!line->verb_stated && line->positions == 0 && jr_verb_find(word) != NULL) {
         line->verb = jr_verb_find(word);
         line->verb_stated = true;
     } else {
         line->positions++;
     }
-}
-
-/* The option whose value the last word is, or holds; NULL: it is not one. */
-static const struct jr_option *valued_option(struct line *line)
-{
-    const char *value = NULL;
-    const struct jr_option *option = NULL;
-    if (line->pending != NULL || line->word[0] != '-')
-        return line->pending;
-    option = find_option(line->word, &value);
-    if (value == NULL)
-        return NULL;
-    line->lead = line->word;
-    line->lead_len = (size_t)(value - line->word);
-    line->word = value;
-    return option;
-}
-
-/* A word behind "--"; `first`: the one right behind it. Without a spec these words are a command,
- * which the shell knows better; with one they are what the job's program gets. */
-static void offer_rest(const struct line *line, bool first)
-{
-    if (!(line->verb->flags & (JR_VERB_JOB | JR_VERB_REST)))
-        offer_position(line);
-    else if (!(line->verb->flags & JR_VERB_JOB) || line->positions > 0)
-        jr_buf_str(line->out, "@file\n");
-    else
-        jr_buf_str(line->out, first ? "@command\n" : "@arguments\n");
+    if (option != NULL && value != NULL && strcmp(option->name, "log-dir") == 0)
+        line->log_dir = value;
 }
 
 /* Append the candidates for the last of `words`, one per line: the word, a tab,
@@ -231,36 +162,61 @@ static void complete_line(struct jr_buf *out, char *const *words, const char *lo
         line.positions += !(line.verb->flags & JR_VERB_JOB);
     if (words[0] != NULL)
         line.word = words[0];
-    if (line.rest) {
-        offer_rest(&line, first);
+    bool job = (line.verb->flags & JR_VERB_JOB) != 0;
+    if (line.rest && !job && !(line.verb->flags & JR_VERB_REST)) {
+        offer_position(&line);
         return;
     }
-    const struct jr_option *option = valued_option(&line);
-    if (option != NULL)
+    /* Behind "--" and without a spec, words are a command, which the shell knows better; with one
+     * they are what the job's program gets. */
+    if (line.rest) {
+        jr_buf_str(out, !job || line.positions > 0 ? "@file\n"
+                        : first                    ? "@command\n"
+                                                   : "@arguments\n");
+        return;
+    }
+    /* The option whose value the last word is, or holds. */
+    const char *value = NULL;
+    const struct jr_option *option = line.pending;
+    if (option == NULL && line.word[0] == '-' &&
+        (option = find_option(line.word, &value)) != NULL && value != NULL) {
+        line.lead = line.word;
+        line.lead_len = (size_t)(value - line.word);
+        line.word = value;
+    } else if (line.pending == NULL) {
+        option = NULL;
+    }
+    if (option != NULL) {
         offer_value(&line, option->arg);
-    else if (line.word[0] == '-')
-        offer_options(&line);
-    else
+        return;
+    }
+    if (line.word[0] != '-') {
         offer_position(&line);
+        return;
+    }
+    for (const struct jr_option *row = jr_options; row->name != NULL; row++) {
+        JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT, help = JR_BUF_INIT;
+        if (!jr_option_allowed(row, line.verb->name))
+            continue;
+        jr_buf_printf(&name, "--%s", row->name);
+        jr_option_describe(&help, row, line.verb->name);
+        if (!name.failed && !help.failed)
+            offer_candidate(&line, name.data, help.data);
+    }
 }
 
 /* jobrun completion: a shell's script, or what the script asks for. */
 
-static const char *completion_script(const char *shell)
-{
-    static const struct {
-        const char *shell, *text;
-    } rows[] = {{"bash", JR_SCRIPT_BASH}, {"zsh", JR_SCRIPT_ZSH}, {"fish", JR_SCRIPT_FISH}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].shell, shell) == 0)
-            return rows[i].text;
-    return NULL;
-}
-
 int jr_cmd_completion(struct jr_cli *cli)
 {
     struct jr_buf out = JR_BUF_INIT;
-    const char *text = cli->words_count == 1 ? completion_script(cli->words[0]) : NULL;
+    static const struct {
+        const char *shell, *text;
+    } rows[] = {{"bash", JR_SCRIPT_BASH}, {"zsh", JR_SCRIPT_ZSH}, {"fish", JR_SCRIPT_FISH}};
+    const char *text = NULL;
+    for (size_t i = 0; cli->words_count == 1 && i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].shell, cli->words[0]) == 0)
+            text = rows[i].text;
     const char *near =
         text == NULL && cli->words_count == 1 ? jr_value_near("SHELL", cli->words[0]) : NULL;
     if (near != NULL)
