@@ -40,7 +40,7 @@ static int parse(struct jr_cli *cli, char said[static MOST_BYTES], const char *l
     return status;
 }
 
-static void names_the_line_to_type(void)
+TEST(names_the_line_to_type)
 {
     static const struct {
         const char *line, *said;
@@ -284,7 +284,7 @@ static void names_the_line_to_type(void)
 }
 
 /* What has another meaning for others is left to those whose option it is. */
-static void takes_what_is_ours(void)
+TEST(takes_what_is_ours)
 {
     static const char *const lines[] = {
         "wait latest --time 5m",
@@ -307,5 +307,3 @@ static void takes_what_is_ours(void)
         jr_arena_release(&cli.arena);
     }
 }
-
-JR_UNIT_MAIN("cli.mistakes", CASE(names_the_line_to_type), CASE(takes_what_is_ours))

@@ -38,7 +38,7 @@ static int parse(struct jr_cli *cli, char said[static 512], const char *const *w
     return status;
 }
 
-static void describes_an_option_to_each_verb(void)
+TEST(describes_an_option_to_each_verb)
 {
     static const struct {
         const char *option, *verb, *text; /* of all of them: verb NULL */
@@ -66,7 +66,7 @@ static void describes_an_option_to_each_verb(void)
 }
 
 /* No verb is told an option by nothing. */
-static void describes_every_option(void)
+TEST(describes_every_option)
 {
     for (const struct jr_option *row = jr_options; row->name != NULL; row++)
         for (const struct jr_verb *verb = jr_verbs; verb->name; verb++) {
@@ -76,7 +76,7 @@ static void describes_every_option(void)
         }
 }
 
-static void refuses_what_it_does_not_understand(void)
+TEST(refuses_what_it_does_not_understand)
 {
     static const struct {
         const char *words[MOST_WORDS], *said;
@@ -165,7 +165,7 @@ static void refuses_what_it_does_not_understand(void)
 }
 
 /* The verb, the words and those behind "--": "plan [a] [b] -- [c]". */
-static void tells_verbs_from_specs(void)
+TEST(tells_verbs_from_specs)
 {
     static const struct {
         const char *words[MOST_WORDS], *expected;
@@ -216,7 +216,7 @@ static void tells_verbs_from_specs(void)
     }
 }
 
-static void keeps_values(void)
+TEST(keeps_values)
 {
     static const char *const words[] = {"-sa=1",      "--set", "b=x=y", "--node-ra",
                                         "4294967295", "-n=3",  NULL};
@@ -248,7 +248,7 @@ static void keeps_values(void)
 }
 
 /* The last of several texts and numbers counts. */
-static void lets_later_options_count(void)
+TEST(lets_later_options_count)
 {
     static const char *const words[] = {"rerun",      "--debug=1", "--debug", "0",
                                         "--run-id=a", "--run-id",  "b",       NULL};
@@ -262,7 +262,7 @@ static void lets_later_options_count(void)
 }
 
 /* --color before the environment, and that before what the output is. */
-static void decides_on_colour(void)
+TEST(decides_on_colour)
 {
     static const struct {
         const char *option, *none, *force;
@@ -296,7 +296,7 @@ static void decides_on_colour(void)
     (void)close(none);
 }
 
-static void knows_the_options_of_a_verb(void)
+TEST(knows_the_options_of_a_verb)
 {
     static const struct jr_option none = {.verbs = "run rerun"};
     static const struct jr_option all = {.verbs = NULL};
@@ -309,7 +309,7 @@ static void knows_the_options_of_a_verb(void)
 }
 
 /* Rows are told apart by getopt, and each names verbs that there are. */
-static void has_rows_that_can_be_reached(void)
+TEST(has_rows_that_can_be_reached)
 {
     size_t count = 0;
     for (; jr_options[count].name != NULL; count++) {
@@ -331,7 +331,7 @@ static void has_rows_that_can_be_reached(void)
 /* Synopses, and what may stand for their words. */
 
 /* "SPEC0 ARG1+": each word, its position, and whether it may be repeated. */
-static void walks_synopses(void)
+TEST(walks_synopses)
 {
     static const char *const rows[][2] = {
         {"", ""},
@@ -361,7 +361,7 @@ static void walks_synopses(void)
     }
 }
 
-static void finds_values_by_verb(void)
+TEST(finds_values_by_verb)
 {
     CU_ASSERT_PTR_NULL(jr_value_find("NONSENSE", "run"));
     CU_ASSERT_PTR_NULL(jr_value_find("A", "run"));
@@ -375,7 +375,7 @@ static void finds_values_by_verb(void)
     JR_ASSERT_TEXT(other->words[1].word, "json");
 }
 
-static void lists_words(void)
+TEST(lists_words)
 {
     static const char *const rows[][3] = {
         {"NONSENSE", "run", ""},
@@ -392,9 +392,3 @@ static void lists_words(void)
         jr_buf_release(&out);
     }
 }
-
-JR_UNIT_MAIN("cli.options", CASE(refuses_what_it_does_not_understand), CASE(tells_verbs_from_specs),
-             CASE(keeps_values), CASE(lets_later_options_count), CASE(decides_on_colour),
-             CASE(knows_the_options_of_a_verb), CASE(has_rows_that_can_be_reached),
-             CASE(walks_synopses), CASE(finds_values_by_verb), CASE(lists_words),
-             CASE(describes_an_option_to_each_verb), CASE(describes_every_option))

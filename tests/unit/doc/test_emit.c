@@ -36,89 +36,16 @@ static void check_string(const char *text, const char *expected)
     jr_arena_release(&arena);
 }
 
-static void quotes_what_a_reader_could_mistake(void)
+TEST(quotes_what_a_reader_could_mistake)
 {
-    static const char *const texts[] = {
-        "",
-        "yes",
-        "No",
-        "ON",
-        "off",
-        "y",
-        "N",
-        "true",
-        "FALSE",
-        "null",
-        "NULL",
-        "~",
-        "-.inf",
-        ".NaN",
-        "1",
-        "-1",
-        "+1",
-        "1.5",
-        "1e3",
-        "010",
-        "0x1F",
-        "0o17",
-        "0b11",
-        "1_000",
-        "190:20",
-        ".5",
-        "5.",
-        "2001-12-14",
-        "-",
-        "?",
-        ":",
-        "- a",
-        "? a",
-        "-:",
-        ",a",
-        "[a",
-        "]",
-        "{a}",
-        "}",
-        "#a",
-        "&a",
-        "*a",
-        "!a",
-        "|",
-        ">",
-        "'a'",
-        "%a",
-        "@a",
-        "`a`",
-        "a: b",
-        "a:",
-        "a #b",
-        " a",
-        "a ",
-        "---",
-        "--- a",
-        "...",
-        "=",
-        "<<",
-        "<<<<<<< a",
-        "<?xml a",
-        "<!DOCTYPE html>",
-        "<html>",
-        ".",
-        "2001-12-14 21:59:43.10 -5",
-        "???",
-        "1.0.0",
-        "12:30:45",
-        "0.",
-        "-0",
-        "1:30",
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    EACH_PART(text, "|yes|-.inf|1_000|190:20|- a|a: b|a #b|--- a|<html>|???") {
         char expected[64];
-        (void)snprintf(expected, sizeof expected, "\"%s\"", texts[i]);
-        check_string(texts[i], expected);
+        (void)snprintf(expected, sizeof expected, "\"%s\"", text);
+        check_string(text, expected);
     }
 }
 
-static void leaves_plain_words_alone(void)
+TEST(leaves_plain_words_alone)
 {
     static const char *const texts[] = {
         "a",         "gloo",        "./train", "/usr/bin/env", "--epochs",
@@ -131,7 +58,7 @@ static void leaves_plain_words_alone(void)
         check_string(texts[i], texts[i]);
 }
 
-static void escapes_what_cannot_be_shown(void)
+TEST(escapes_what_cannot_be_shown)
 {
     check_string("a\"b\\c ", "\"a\\\"b\\\\c \"");
     check_string("\t\r\x1b\x01\x7f", "\"\\t\\r\\e\\x01\\x7f\"");
@@ -145,7 +72,7 @@ static void escapes_what_cannot_be_shown(void)
     check_string("a\xff", "\"a\xef\xbf\xbd\"");
 }
 
-static void writes_lines_literally(void)
+TEST(writes_lines_literally)
 {
     check_string("a\nb", "|-\n  a\n  b");
     check_string("a\nb\n", "|\n  a\n  b");
@@ -155,7 +82,7 @@ static void writes_lines_literally(void)
     check_string("a\n   ", "|-\n  a\n     ");
 }
 
-static void writes_blocks(void)
+TEST(writes_blocks)
 {
     check("{a: {b: {c: 1}}, d: [[x, [y]], {}, []], e: {}}",
           "a:\n  b:\n    c: 1\n"
@@ -168,7 +95,7 @@ static void writes_blocks(void)
     check("~", "~\n");
 }
 
-static void keeps_the_text_of_values(void)
+TEST(keeps_the_text_of_values)
 {
     check("[1, 1e3, +.5, True, ~, NULL, -.INF, .nan, 99999999999999999999]",
           "- 1\n- 1e3\n- +.5\n- True\n- ~\n- NULL\n- -.INF\n- .nan\n"
@@ -177,14 +104,14 @@ static void keeps_the_text_of_values(void)
     check("a: 0x10\nb: yes\nc: '1'\n", "a: \"0x10\"\nb: \"yes\"\nc: \"1\"\n");
 }
 
-static void writes_keys_as_text(void)
+TEST(writes_keys_as_text)
 {
     check("? ''\n: 1\n'on': 2\n3: 4\n\"a\\nb\": 5\n'a: b': 6\n~: 7\n",
           "\"\": 1\n\"on\": 2\n3: 4\n\"a\\nb\": 5\n\"a: b\": 6\n~: 7\n");
 }
 
 /* libyaml reads `key:` up to 1,024 characters. */
-static void writes_long_keys(void)
+TEST(writes_long_keys)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf expected JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -197,7 +124,7 @@ static void writes_long_keys(void)
     check(text.data, expected.data);
 }
 
-static void breaks_sequences_at_the_width(void)
+TEST(breaks_sequences_at_the_width)
 {
     check("a: [aaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbb, cccccccccccccccccccc, ddddddd]\n",
           "a: [aaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbb, cccccccccccccccccccc, ddddddd]\n");
@@ -223,73 +150,16 @@ static uint32_t roll(struct random *random, uint32_t sides)
 /* Pieces that go wrong when they meet. */
 static void add_piece(struct random *random, struct jr_buf *out)
 {
+    /* clang-format off */
     static const char *const pieces[] = {
-        "a",
-        "b c",
-        " ",
-        "  ",
-        "\n",
-        "\n\n",
-        "\t",
-        ":",
-        ": ",
-        "-",
-        "- ",
-        "#",
-        " #",
-        "?",
-        "? ",
-        ",",
-        "[",
-        "]",
-        "{",
-        "}",
-        "&",
-        "*",
-        "!",
-        "|",
-        ">",
-        "'",
-        "\"",
-        "%",
-        "@",
-        "`",
-        "\\",
-        "~",
-        "=",
-        "<<",
-        "0",
-        "1",
-        ".",
-        "e",
-        "_",
-        "x",
-        "yes",
-        "no",
-        "y",
-        "null",
-        "inf",
-        "nan",
-        "true",
-        "...",
-        "---",
-        "\r",
-        "\x01",
-        "\x7f",
-        "/",
-        "$",
-        "${x}",
-        "%{r}",
-        "\xc3\xa9",
-        "\xe2\x82\xac",
-        "\xf0\x9f\x98\x80",
-        "\xc2\x85",
-        "\xc2\xa0",
-        "\xe2\x80\xa8",
-        "\xef\xbb\xbf",
-        "\xef\xbf\xbf",
-        "\xe2\x80\xae",
+        "a", "b c", " ", "  ", "\n", "\n\n", "\t", ":", ": ", "-", "- ", "#", " #", "?", "? ",
+        ",", "[", "]", "{", "}", "&", "*", "!", "|", ">", "'", "\"", "%", "@", "`", "\\", "~",
+        "=", "<<", "0", "1", ".", "e", "_", "x", "yes", "no", "y", "null", "inf", "nan", "true",
+        "...", "---", "\r", "\x01", "\x7f", "/", "$", "${x}", "%{r}", "\xc3\xa9", "\xe2\x82\xac",
+        "\xf0\x9f\x98\x80", "\xc2\x85", "\xc2\xa0", "\xe2\x80\xa8", "\xef\xbb\xbf",
+        "\xef\xbf\xbf", "\xe2\x80\xae",
     };
+    /* clang-format on */
     jr_buf_str(out, pieces[roll(random, sizeof pieces / sizeof *pieces)]);
 }
 
@@ -342,7 +212,7 @@ static struct jr_node *random_root(struct random *random, uint64_t seed)
     return root;
 }
 
-static void reads_back_random_trees(void)
+TEST(reads_back_random_trees)
 {
     for (uint64_t seed = 0; seed < 3000; seed++) {
         struct random random;
@@ -456,7 +326,7 @@ static void compare_lines(FILE *python, const struct jr_buf *expected)
     free(line);
 }
 
-static void another_reader_agrees(void)
+TEST(another_reader_agrees)
 {
     if (system("python3 -c 'import yaml' 2>/dev/null") != 0) {
         printf("SKIPPED: PyYAML is not installed ");
@@ -484,9 +354,3 @@ static void another_reader_agrees(void)
     CU_ASSERT_EQUAL(pclose(python), 0);
     (void)unlink(path);
 }
-
-JR_UNIT_MAIN("doc.emit", CASE(quotes_what_a_reader_could_mistake), CASE(leaves_plain_words_alone),
-             CASE(escapes_what_cannot_be_shown), CASE(writes_lines_literally), CASE(writes_blocks),
-             CASE(keeps_the_text_of_values), CASE(writes_keys_as_text), CASE(writes_long_keys),
-             CASE(breaks_sequences_at_the_width), CASE(reads_back_random_trees),
-             CASE(another_reader_agrees))

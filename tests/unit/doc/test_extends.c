@@ -48,7 +48,7 @@ static const struct page pages[] = {
     {0},
 };
 
-static void puts_together(void)
+TEST(puts_together)
 {
     static const struct {
         const char *top, *merged;
@@ -78,7 +78,7 @@ static void puts_together(void)
     }
 }
 
-static void refuses(void)
+TEST(refuses)
 {
     static const struct {
         const char *top, *found;
@@ -113,7 +113,7 @@ static void refuses(void)
 }
 
 /* Others than those that are stated, by their names. */
-static void takes_choices(void)
+TEST(takes_choices)
 {
     static const struct {
         const char *top, *option, *merged, *found;
@@ -144,7 +144,7 @@ static void takes_choices(void)
     }
 }
 
-static void tells_the_circle(void)
+TEST(tells_the_circle)
 {
     struct loaded got = assemble("extends: ping", pages);
     CU_ASSERT_EQUAL_FATAL(got.diags.count, 1);
@@ -153,7 +153,7 @@ static void tells_the_circle(void)
     unload(&got);
 }
 
-static void points_into_parents(void)
+TEST(points_into_parents)
 {
     struct loaded got = assemble("extends: left\nb: top\n", pages);
     const struct jr_node *b = jr_doc_get(got.doc.root, "b");
@@ -169,7 +169,7 @@ static void points_into_parents(void)
 }
 
 /* A file that many build on is one file. */
-static void bounds_files(void)
+TEST(bounds_files)
 {
     struct page many[80] = {{"base", "a: 1\n"}};
     char names[80][8], texts[80][64];
@@ -189,7 +189,7 @@ static void bounds_files(void)
     unload(&got);
 }
 
-static void bounds_readings(void)
+TEST(bounds_readings)
 {
     struct jr_buf top JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&top, "extends:\n");
@@ -200,7 +200,7 @@ static void bounds_readings(void)
     unload(&got);
 }
 
-static void bounds_bytes(void)
+TEST(bounds_bytes)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&text, "a: 1\n#");
@@ -217,7 +217,3 @@ static void bounds_bytes(void)
     toy_found(&got.diags, "0121@17:3 extends");
     unload(&got);
 }
-
-JR_UNIT_MAIN("doc.extends", CASE(puts_together), CASE(refuses), CASE(takes_choices),
-             CASE(tells_the_circle), CASE(points_into_parents), CASE(bounds_files),
-             CASE(bounds_readings), CASE(bounds_bytes))

@@ -19,7 +19,7 @@ static struct loaded fill(const char *text, const struct jr_interpolate *how)
     return got;
 }
 
-static void fills(void)
+TEST(fills)
 {
     static const struct {
         const char *text, *filled;
@@ -110,7 +110,7 @@ static const struct {
     {"list: [a, \"${c}\"]\n", "0221@1:12 list[1]"},
 };
 
-static void refuses(void)
+TEST(refuses)
 {
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         struct loaded got = fill(mistakes[i].text, &plain);
@@ -120,7 +120,7 @@ static void refuses(void)
 }
 
 /* What is wrong, in words, and what to write instead. */
-static void explains(void)
+TEST(explains)
 {
     static const struct {
         const char *text, *finding;
@@ -183,7 +183,7 @@ static void explains(void)
 
 /* The values of secrets, so that they are told nowhere; each once, and not the empty text, which is
  * everywhere. */
-static void hides_secrets(void)
+TEST(hides_secrets)
 {
     static char one[] = "A_TOKEN=one", same[] = "B_TOKEN=one", two[] = "C_TOKEN=two",
                 none[] = "D_TOKEN=", open[] = "E=three";
@@ -212,7 +212,7 @@ static const struct jr_filled *filled_of(const struct loaded *got, const char *p
     return node->filled;
 }
 
-static void guesses(void)
+TEST(guesses)
 {
     static const char text[] = "a: ${env:SET}\nb: x-${a}\nc: ${env:NO:-d}\n"
                                "vars: {v: \"???\"}\nd: ${vars.v}\nenv: {E: \"???\"}\ne: ${env.E}\n"
@@ -242,7 +242,7 @@ static void guesses(void)
     unload(&got);
 }
 
-static void remembers(void)
+TEST(remembers)
 {
     struct loaded got = fill("a: \"4x\"\nb: ${a}\nc: ${b}\nd: ${c}!\n", &plain);
     const struct jr_filled *c = filled_of(&got, "c");
@@ -256,7 +256,7 @@ static void remembers(void)
 }
 
 /* A tree as a source can state it fills to the same tree. */
-static void undoes(void)
+TEST(undoes)
 {
     static const struct {
         const char *text, *source;
@@ -294,7 +294,7 @@ static void undoes(void)
 }
 
 /* Each reads the one before it twice. */
-static void bounds_bytes(void)
+TEST(bounds_bytes)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&text, "v0: x\n");
@@ -305,7 +305,7 @@ static void bounds_bytes(void)
     unload(&got);
 }
 
-static void bounds_depth(void)
+TEST(bounds_depth)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     for (int i = 0; i < 20000; i++)
@@ -328,7 +328,7 @@ static void bounds_depth(void)
 }
 
 /* Nothing is quadratic in the names, the references or the mistakes. */
-static void bounds_time(void)
+TEST(bounds_time)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&text, "vars:\n");
@@ -349,7 +349,3 @@ static void bounds_time(void)
     CU_ASSERT_EQUAL(got.diags.errors, 8);
     unload(&got);
 }
-
-JR_UNIT_MAIN("doc.fill", CASE(fills), CASE(refuses), CASE(explains), CASE(hides_secrets),
-             CASE(guesses), CASE(remembers), CASE(undoes), CASE(bounds_bytes), CASE(bounds_depth),
-             CASE(bounds_time))

@@ -18,7 +18,7 @@ static void check_parts(const char *text, const char *expected)
     JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
 }
 
-static void cuts_texts(void)
+TEST(cuts_texts)
 {
     static const char *const vectors[][2] = {
         {"", ""},
@@ -47,7 +47,7 @@ static void cuts_texts(void)
 }
 
 /* Text that was escaped, cut into its parts, is that text again. */
-static void escapes(void)
+TEST(escapes)
 {
     static const char letters[] = "$${}a";
     uint32_t seed = 7;
@@ -79,5 +79,3 @@ static void escapes(void)
         jr_buf_release(&back);
     }
 }
-
-JR_UNIT_MAIN("doc.dollars", CASE(cuts_texts), CASE(escapes))

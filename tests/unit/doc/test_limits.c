@@ -53,7 +53,7 @@ static void check_all(const struct repeated *cases, size_t count)
 
 #define CHECK_ALL(cases) check_all(cases, sizeof cases / sizeof *cases)
 
-static void refuses_depth(void)
+TEST(refuses_depth)
 {
     static const struct repeated cases[] = {
         {"", "[", 100000, "", "JR0108"},    {"", "[", MIB, "", "JR0108"},
@@ -66,7 +66,7 @@ static void refuses_depth(void)
     CHECK_ALL(cases);
 }
 
-static void refuses_deep_indentation(void)
+TEST(refuses_deep_indentation)
 {
     struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < 1400; i++) {
@@ -76,7 +76,7 @@ static void refuses_deep_indentation(void)
     check(&text, "indented keys", "JR0108");
 }
 
-static void refuses_depth_by_aliases(void)
+TEST(refuses_depth_by_aliases)
 {
     struct jr_buf text = JR_BUF_INIT;
     jr_buf_str(&text, "- &a0 [x]\n");
@@ -85,7 +85,7 @@ static void refuses_depth_by_aliases(void)
     check(&text, "nested aliases", "JR0108");
 }
 
-static void refuses_size(void)
+TEST(refuses_size)
 {
     static const struct repeated cases[] = {
         {"a: ", "x", MIB - 2, "", "JR0101"},
@@ -95,7 +95,7 @@ static void refuses_size(void)
     CHECK_ALL(cases);
 }
 
-static void refuses_many_nodes(void)
+TEST(refuses_many_nodes)
 {
     static const struct repeated cases[] = {
         {"[", "a,", 100000, "]", "JR0109"},      {"[", "a,", 99999, "]", NULL},
@@ -105,7 +105,7 @@ static void refuses_many_nodes(void)
     CHECK_ALL(cases);
 }
 
-static void refuses_alias_bombs(void)
+TEST(refuses_alias_bombs)
 {
     struct jr_buf text = JR_BUF_INIT;
     jr_buf_str(&text, "- &a0 [x, x, x, x, x, x, x, x, x]\n");
@@ -118,7 +118,7 @@ static void refuses_alias_bombs(void)
     check(&text, "nine to the ninth", "JR0109");
 }
 
-static void refuses_many_or_large_aliases(void)
+TEST(refuses_many_or_large_aliases)
 {
     static const struct repeated cases[] = {
         {"- &a x\n", "- *a\n", 1001, "", "JR0110"},
@@ -129,7 +129,7 @@ static void refuses_many_or_large_aliases(void)
     check(&text, "large aliases", "JR0110");
 }
 
-static void refuses_many_directives(void)
+TEST(refuses_many_directives)
 {
     struct jr_buf text = JR_BUF_INIT;
     for (int i = 0; text.len < MIB - 64; i++)
@@ -139,14 +139,14 @@ static void refuses_many_directives(void)
 }
 
 /* Only at the beginning of a line. */
-static void allows_the_word_in_a_text(void)
+TEST(allows_the_word_in_a_text)
 {
     static const struct repeated cases[] = {{"a: ", "%TAG ", 100, "", "JR0102"},
                                             {"a: b", "%TAG ", 100, "", NULL}};
     CHECK_ALL(cases);
 }
 
-static void reads_long_things_fast(void)
+TEST(reads_long_things_fast)
 {
     static const struct repeated cases[] = {
         {"", "a", MIB - 4, ": b", "JR0102"},
@@ -161,7 +161,7 @@ static void reads_long_things_fast(void)
     CHECK_ALL(cases);
 }
 
-static void finds_duplicates_among_many_keys(void)
+TEST(finds_duplicates_among_many_keys)
 {
     struct jr_buf text = JR_BUF_INIT;
     for (int i = 0; i < 45000; i++)
@@ -170,7 +170,7 @@ static void finds_duplicates_among_many_keys(void)
     check(&text, "keys", "JR0106");
 }
 
-static void keeps_many_anchors_apart(void)
+TEST(keeps_many_anchors_apart)
 {
     struct jr_buf text = JR_BUF_INIT;
     for (int i = 0; i < 40000; i++)
@@ -179,10 +179,3 @@ static void keeps_many_anchors_apart(void)
         jr_buf_printf(&text, "- *a%d\n", i);
     check(&text, "anchors", NULL);
 }
-
-JR_UNIT_MAIN("doc.limits", CASE(refuses_depth), CASE(refuses_deep_indentation),
-             CASE(refuses_depth_by_aliases), CASE(refuses_size), CASE(refuses_many_nodes),
-             CASE(refuses_alias_bombs), CASE(refuses_many_or_large_aliases),
-             CASE(refuses_many_directives), CASE(allows_the_word_in_a_text),
-             CASE(reads_long_things_fast), CASE(finds_duplicates_among_many_keys),
-             CASE(keeps_many_anchors_apart))

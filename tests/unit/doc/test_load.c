@@ -41,48 +41,20 @@ static void check_all(const struct vector *vectors, size_t count)
 
 #define CHECK_ALL(vectors) check_all(vectors, sizeof vectors / sizeof *vectors)
 
-static void tells_syntax_errors(void)
+/* One of them; test_syntax_error.c has all. */
+TEST(tells_syntax_errors)
 {
     static const struct vector vectors[] = {
-        {"a: {b: ???}\n", "t:1:8: error: a bare '?' is not allowed inside [ ] or { } [JR0102]\n",
-         false},
         {"a: [x, ???, b]\n", "t:1:9: error: a bare '?' is not allowed inside [ ] or { } [JR0102]\n",
          false},
-        {"a:\n\tb: 1\n", "t:2:1: error: a tab cannot indent [JR0102]\n", false},
         {"a: 1\n\tb: 2\n", "t:2:1: error: a tab cannot indent [JR0102]\n", false},
-        {"a: @x\n", "t:1:4: error: a value cannot begin with '@' [JR0102]\n", false},
-        {"a: %{rank}\n", "t:1:4: error: a value cannot begin with '%' [JR0102]\n", false},
-        {"a: [1, 2\nb: 3\n", "t:2:2: error: a ',' or ']' is missing before this [JR0102]\n", false},
-        {"a: [1, 2", "t:1:4: error: this '[' is never closed [JR0102]\n", false},
-        {"x: {a: 1\n", "t:1:4: error: this '{' is never closed [JR0102]\n", false},
-        {"a: \"x\nb: 2\n", "t:1:4: error: the quote that opens here is never closed [JR0102]\n",
-         false},
-        {"a: \"\\q\"\n", "t:1:5: error: unknown escape in a double-quoted string [JR0102]\n",
-         false},
-        {"a: b: c\n", "t:1:5: error: a ':' is not expected here [JR0102]\n", false},
-        {"a: 1\nb 2\nc: 3\n", "t:2:1: error: a ':' is missing on this line [JR0102]\n", false},
-        {"a: 'it's'\n", "t:1:7: error: this apostrophe ends the text in single quotes [JR0102]\n",
-         false},
-        {"- a\nb: 1\n", "t:2:1: error: this does not belong to the sequence before it [JR0102]\n",
-         false},
-        {"a: - b\n", "t:1:4: error: a '- ' item cannot begin on this line [JR0102]\n", false},
-        {"s: [*TOKEN*]\n", "t:1:5: error: a '*' begins the name of an alias [JR0102]\n", false},
-        {"a: | x\n", "t:1:4: error: no text is allowed on the line of a '|' or '>' [JR0102]\n",
-         false},
-        {"  a: 1\n b: 2\n", "t:2:2: error: the document has ended before this [JR0102]\n", false},
-        {"a: \"\\uD800\"\n",
-         "t:1:7: error: found invalid Unicode character escape code while "
-         "parsing a quoted scalar [JR0102]\n",
-         false},
     };
     CHECK_ALL(vectors);
 }
 
-static void tells_bad_bytes(void)
+TEST(tells_bad_bytes)
 {
     static const struct vector vectors[] = {
-        {"a: 1\n\xc3\xa9: \xff\n", "t:2:4: error: byte 0xff is not UTF-8 [JR0104]\n", false},
-        {"a: \xed\xa0\x80", "t:1:4: error: byte 0xed is not UTF-8 [JR0104]\n", false},
         {"\xff\xfe"
          "a",
          "t: error: this is UTF-16, not UTF-8 [JR0102]\n", false},
@@ -103,7 +75,7 @@ static void tells_bad_bytes(void)
     unload(&got);
 }
 
-static void tells_what_is_not_offered(void)
+TEST(tells_what_is_not_offered)
 {
     static const struct vector vectors[] = {
         {"a: 1\n---\nb: 2\n", "t:2:1: error: a second document begins here [JR0107]\n", true},
@@ -130,7 +102,7 @@ static void tells_what_is_not_offered(void)
     CHECK_ALL(vectors);
 }
 
-static void tells_all_mistakes_at_once(void)
+TEST(tells_all_mistakes_at_once)
 {
     static const struct vector vectors[] = {
         {"a: 1\nb: {x: 1, y: 2, \"x\": 3, x: 4}\na: *q\nc: &s [*s]\n",
@@ -148,39 +120,13 @@ static void tells_all_mistakes_at_once(void)
     CHECK_ALL(vectors);
 }
 
-static void relates_a_duplicate_to_the_first(void)
-{
-    static const char text[] = "key: 1\nother: 2\nkey: 3\n";
-    struct loaded got = load(text, strlen(text));
-    CU_ASSERT_EQUAL_FATAL(got.diags.count, 1);
-    const struct jr_diag *diag = &got.diags.items[0];
-    CU_ASSERT_EQUAL(diag->span.line, 3);
-    CU_ASSERT_EQUAL(diag->span.end_column, 4);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(diag->related);
-    CU_ASSERT_EQUAL(diag->related->span.line, 1);
-    JR_ASSERT_TEXT(jr_doc_get(got.doc.root, "key")->text, "1");
-    unload(&got);
-}
-
-static void helps_with_a_bare_missing_in_flow(void)
-{
-    static const char text[] = "parallelism: {data: ???}\n";
-    struct loaded got = load(text, strlen(text));
-    CU_ASSERT_EQUAL_FATAL(got.diags.count, 1);
-    const struct jr_diag *diag = &got.diags.items[0];
-    CU_ASSERT_EQUAL(diag->span.column, 21);
-    CU_ASSERT_EQUAL(diag->span.end_column, 24);
-    JR_ASSERT_TEXT(diag->help, "write auto, or quote it: \"???\"");
-    unload(&got);
-}
-
 /* The span of the node at `path`: line, column, end line, end column. */
 struct place {
     const char *text, *path;
     uint32_t line, column, end_line, end_column;
 };
 
-static void knows_where_nodes_stand(void)
+TEST(knows_where_nodes_stand)
 {
     static const struct place places[] = {
         {"a: foo bar\n", "a", 1, 4, 1, 11},
@@ -220,7 +166,7 @@ static void knows_where_nodes_stand(void)
     }
 }
 
-static void skips_a_byte_order_mark(void)
+TEST(skips_a_byte_order_mark)
 {
     static const char text[] = "\xef\xbb\xbf"
                                "a: 1\n";
@@ -231,7 +177,7 @@ static void skips_a_byte_order_mark(void)
     unload(&got);
 }
 
-static void keeps_style_and_text(void)
+TEST(keeps_style_and_text)
 {
     static const char text[] = "a: 4\nb: '4'\nc: |\n  x\n  y\nd: !!str 4\n"
                                "e: !!int \"4\"\nf: [g, {h: i}]\n\"j\": \"\\x41\"\n";
@@ -253,7 +199,7 @@ static void keeps_style_and_text(void)
 }
 
 /* A copy, so that changing one use leaves the others alone. */
-static void copies_what_an_alias_names(void)
+TEST(copies_what_an_alias_names)
 {
     static const char text[] = "a: &x {b: [1]}\nc: *x\nd: &x e\nf: *x\n*x : g\n";
     struct loaded got = load(text, strlen(text));
@@ -282,7 +228,7 @@ static void check_unreadable(const char *path, const char *message)
     jr_doc_release(&doc);
 }
 
-static void refuses_what_is_no_file(void)
+TEST(refuses_what_is_no_file)
 {
     char folder[] = "/tmp/jr-doc-XXXXXX", fifo[64];
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
@@ -307,7 +253,7 @@ static void load_from(int fd, struct jr_doc *ret, struct jr_diags *diags)
     (void)close(fd);
 }
 
-static void reads_standard_input(void)
+TEST(reads_standard_input)
 {
     struct jr_doc doc = JR_DOC_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -323,7 +269,7 @@ static void reads_standard_input(void)
     jr_doc_release(&doc);
 }
 
-static void reads_a_file(void)
+TEST(reads_a_file)
 {
     char path[] = "/tmp/jr-doc-XXXXXX";
     int fd = mkstemp(path);
@@ -339,10 +285,3 @@ static void reads_a_file(void)
     jr_diags_release(&diags);
     jr_doc_release(&doc);
 }
-
-JR_UNIT_MAIN("doc.load", CASE(tells_syntax_errors), CASE(tells_bad_bytes),
-             CASE(tells_what_is_not_offered), CASE(tells_all_mistakes_at_once),
-             CASE(relates_a_duplicate_to_the_first), CASE(helps_with_a_bare_missing_in_flow),
-             CASE(knows_where_nodes_stand), CASE(skips_a_byte_order_mark),
-             CASE(keeps_style_and_text), CASE(copies_what_an_alias_names),
-             CASE(refuses_what_is_no_file), CASE(reads_standard_input), CASE(reads_a_file))

@@ -31,7 +31,7 @@ static const struct {
     {"entry: {args: [b]}\n", "entry: {shell: x}\n", "entry:\n  args: [b]\n  shell: x\n"},
 };
 
-static void merges(void)
+TEST(merges)
 {
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct loaded base = toy_load(vectors[i].base);
@@ -46,7 +46,7 @@ static void merges(void)
 }
 
 /* Both trees stay as they are. */
-static void changes_nothing(void)
+TEST(changes_nothing)
 {
     static const char a[] = "m:\n  a: 1\nback: x\n";
     static const char b[] = "m:\n  b: 2\nback:\n  data: w\n";
@@ -62,7 +62,7 @@ static void changes_nothing(void)
 }
 
 /* Every value knows where it stands and what it replaced. */
-static void remembers(void)
+TEST(remembers)
 {
     struct loaded a = toy_load("x: 1\nm: {k: 1}\n");
     struct loaded b = toy_load("\nx: 2\nm: {k: 2}\n");
@@ -87,7 +87,7 @@ static void remembers(void)
 }
 
 /* A tree over itself: what it replaces is never itself. */
-static void lies_over_itself(void)
+TEST(lies_over_itself)
 {
     struct loaded a = toy_load("x: 1\nl: [1]\n");
     struct jr_arena arena = JR_ARENA_INIT;
@@ -101,7 +101,7 @@ static void lies_over_itself(void)
 }
 
 /* Linear in what there is: mappings of many keys are no matter. */
-static void takes_many_keys(void)
+TEST(takes_many_keys)
 {
     struct jr_buf base JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf over JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -121,6 +121,3 @@ static void takes_many_keys(void)
     unload(&a);
     unload(&b);
 }
-
-JR_UNIT_MAIN("doc.merge", CASE(merges), CASE(changes_nothing), CASE(remembers),
-             CASE(lies_over_itself), CASE(takes_many_keys))

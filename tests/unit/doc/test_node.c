@@ -17,35 +17,15 @@ static struct loaded load_sample(void)
     return got;
 }
 
-static void finds_nothing_where_a_path_ends_early(void)
+TEST(finds_nothing_where_a_path_ends_early)
 {
-    static const char *const paths[] = {
-        "",
-        "nope",
-        "results.nope",
-        "results.fields.x.min.y",
-        "hosts[3]",
-        "hosts[-1]",
-        "hosts[]",
-        "hosts[1",
-        "hosts.0",
-        "hosts[1]x",
-        "results[0]",
-        ".results",
-        "results.",
-        "a..b",
-        "hosts[99999999999999999999]",
-        "hosts 1]",
-        "]",
-        "[0]",
-        "results..fields",
-        "hosts[0][0]",
-        "hosts[ 0]",
-        "hosts[0]]",
-    };
+    static const char paths[] =
+        "|nope|results.nope|results.fields.x.min.y|hosts[3]|hosts[-1]|hosts[]|hosts[1|"
+        "hosts.0|hosts[1]x|results[0]|.results|results.|a..b|hosts[99999999999999999999]|"
+        "hosts 1]|]|[0]|results..fields|hosts[0][0]|hosts[ 0]|hosts[0]]";
     struct loaded got = load_sample();
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        CU_ASSERT_PTR_NULL(jr_doc_find(got.doc.root, paths[i]));
+    EACH_PART(path, paths)
+        CU_ASSERT_PTR_NULL(jr_doc_find(got.doc.root, path));
     CU_ASSERT_PTR_NULL(jr_doc_find(NULL, "a"));
     CU_ASSERT_PTR_NULL(jr_doc_get(NULL, "a"));
     CU_ASSERT_PTR_NULL(jr_doc_get(jr_doc_get(got.doc.root, "hosts"), "a"));
@@ -53,7 +33,7 @@ static void finds_nothing_where_a_path_ends_early(void)
     unload(&got);
 }
 
-static void finds_by_path(void)
+TEST(finds_by_path)
 {
     struct loaded got = load_sample();
     const struct jr_node *root = got.doc.root;
@@ -73,23 +53,11 @@ static struct jr_buf emitted(const struct jr_node *node)
 }
 
 /* A path that does not fit is refused and leaves the tree as it was. */
-static void refuses_paths_that_do_not_fit(void)
+TEST(refuses_paths_that_do_not_fit)
 {
-    static const char *const paths[] = {
-        "",
-        "backends.model",
-        "hosts[4]",
-        "hosts.x",
-        "new[1]",
-        "new.a[1].b",
-        "results[0]",
-        "a..b",
-        "new.",
-        "hosts[0].x",
-        "[0]",
-        "new[x]",
-        "results.fields.x.min.y",
-    };
+    static const char paths[] =
+        "|backends.model|hosts[4]|hosts.x|new[1]|new.a[1].b|results[0]|a..b|new.|"
+        "hosts[0].x|[0]|new[x]|results.fields.x.min.y";
     struct loaded got = load_sample();
     struct jr_node *one = jr_node_scalar(&got.doc.arena, "1", true);
     struct jr_buf before JR_BUF_CLEANUP = emitted(got.doc.root);
@@ -98,8 +66,8 @@ static void refuses_paths_that_do_not_fit(void)
         jr_buf_str(&deep, "a.");
     jr_buf_str(&deep, "a");
     struct jr_arena *arena = &got.doc.arena;
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        CU_ASSERT_FALSE(jr_node_set_path(arena, got.doc.root, paths[i], one));
+    EACH_PART(path, paths)
+        CU_ASSERT_FALSE(jr_node_set_path(arena, got.doc.root, path, one));
     CU_ASSERT_FALSE(jr_node_set_path(arena, got.doc.root, deep.data, one));
     CU_ASSERT_FALSE(jr_node_set_path(arena, got.doc.root, "a", NULL));
     CU_ASSERT_FALSE(jr_node_set_path(arena, NULL, "a", one));
@@ -108,33 +76,22 @@ static void refuses_paths_that_do_not_fit(void)
     unload(&got);
 }
 
-static void sets_by_path(void)
+TEST(sets_by_path)
 {
-    static const struct {
-        const char *path, *find;
-    } cases[] = {
-        {"new", "new"},
-        {"backends", "backends"},
-        {"none.a.b", "none.a.b"},
-        {"p.q[0].r", "p.q[0].r"},
-        {"hosts[0]", "hosts[0]"},
-        {"hosts[3]", "hosts[3]"},
-        {"hosts[2].c[1]", "hosts[2].c[1]"},
-        {"results.fields.x.max", "results.fields.x.max"},
-    };
     struct loaded got = load_sample();
     struct jr_arena *arena = &got.doc.arena;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    EACH_PART(path, "new|backends|none.a.b|p.q[0].r|hosts[0]|hosts[3]|hosts[2].c[1]|"
+                    "results.fields.x.max") {
         struct jr_node *value = jr_node_scalar(arena, "1", true);
-        CU_ASSERT_TRUE(jr_node_set_path(arena, got.doc.root, cases[i].path, value));
-        CU_ASSERT_PTR_EQUAL(jr_doc_find(got.doc.root, cases[i].find), value);
+        CU_ASSERT_TRUE(jr_node_set_path(arena, got.doc.root, path, value));
+        CU_ASSERT_PTR_EQUAL(jr_doc_find(got.doc.root, path), value);
     }
     JR_ASSERT_TEXT(jr_doc_find(got.doc.root, "results.fields.x.min")->text, "0.5");
     CU_ASSERT_EQUAL(jr_doc_get(got.doc.root, "hosts")->count, 4);
     unload(&got);
 }
 
-static void builds_a_tree(void)
+TEST(builds_a_tree)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_node *root = jr_node_mapping(&arena);
@@ -153,7 +110,7 @@ static void builds_a_tree(void)
     jr_arena_release(&arena);
 }
 
-static void copies_are_apart(void)
+TEST(copies_are_apart)
 {
     struct loaded got = load_sample();
     struct jr_arena arena = JR_ARENA_INIT;
@@ -173,7 +130,7 @@ static void copies_are_apart(void)
 }
 
 /* At every possible moment: no crash, and the arena says so. */
-static void survives_a_lack_of_memory(void)
+TEST(survives_a_lack_of_memory)
 {
     struct loaded got = load_sample();
     bool done = false;
@@ -192,7 +149,7 @@ static void survives_a_lack_of_memory(void)
 }
 
 /* A tag states what a value is; one that it is not is a mistake. */
-static void holds_values_to_their_tags(void)
+TEST(holds_values_to_their_tags)
 {
     static const struct {
         const char *text;
@@ -223,7 +180,7 @@ static void holds_values_to_their_tags(void)
 
 /* Where a part of a value stands in the file; the whole value where its text is not there as it
  * is. */
-static void points_into_values(void)
+TEST(points_into_values)
 {
     static const struct {
         const char *text;
@@ -269,7 +226,7 @@ static void points_into_values(void)
 }
 
 /* A tree in normal form does not know what was quoted in the file. */
-static void points_into_values_in_normal_form(void)
+TEST(points_into_values_in_normal_form)
 {
     static const struct {
         const char *text;
@@ -324,7 +281,7 @@ static void check_found(struct loaded *got, const char *expected)
     unload(got);
 }
 
-static void finds_what_stands_twice(void)
+TEST(finds_what_stands_twice)
 {
     static const struct {
         int count;
@@ -355,7 +312,7 @@ static void finds_what_stands_twice(void)
 #define ONE   "8yn0iYCKYHlIj4-BwPqk"
 #define OTHER "GReLUrM4wMqfg9yzV3KQ"
 
-static void tells_keys_of_one_sum_apart(void)
+TEST(tells_keys_of_one_sum_apart)
 {
     struct loaded got = load_keys(20, ONE ": 1\n" OTHER ": 2\n");
     struct jr_arena arena = JR_ARENA_INIT;
@@ -373,7 +330,7 @@ static void tells_keys_of_one_sum_apart(void)
     check_found(&got, "JR0106 23:1 after 21:1");
 }
 
-static void finds_keys(void)
+TEST(finds_keys)
 {
     static const int counts[] = {1, 16, 17, 1000};
     for (size_t i = 0; i < 4; i++) {
@@ -397,7 +354,7 @@ static void finds_keys(void)
 }
 
 /* A long key is cut in what is said of it, and not within a character. */
-static void cuts_long_keys(void)
+TEST(cuts_long_keys)
 {
     static const char key[] = "aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"
                               "eeeeeeeeeeffffffffff\xc3\xa9";
@@ -409,10 +366,3 @@ static void cuts_long_keys(void)
                    "duplicate key 'aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff'");
     unload(&got);
 }
-
-JR_UNIT_MAIN("doc.node", CASE(holds_values_to_their_tags), CASE(points_into_values),
-             CASE(points_into_values_in_normal_form), CASE(finds_nothing_where_a_path_ends_early),
-             CASE(finds_by_path), CASE(refuses_paths_that_do_not_fit), CASE(sets_by_path),
-             CASE(builds_a_tree), CASE(copies_are_apart), CASE(survives_a_lack_of_memory),
-             CASE(finds_what_stands_twice), CASE(tells_keys_of_one_sum_apart), CASE(finds_keys),
-             CASE(cuts_long_keys))

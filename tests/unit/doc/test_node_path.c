@@ -50,7 +50,7 @@ static const struct row rows[] = {
      4, 4, 4, 0, 4, 'd'},
 };
 
-static void walks_to_code_points(void)
+TEST(walks_to_code_points)
 {
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const struct jr_source source = source_of(rows[i].text);
@@ -65,7 +65,7 @@ static void walks_to_code_points(void)
 }
 
 /* The same places by their bytes, and in as many steps as there are. */
-static void walks_to_bytes(void)
+TEST(walks_to_bytes)
 {
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const struct jr_source source = source_of(rows[i].text);
@@ -80,7 +80,7 @@ static void walks_to_bytes(void)
     }
 }
 
-static void never_walks_back(void)
+TEST(never_walks_back)
 {
     const struct jr_source source = source_of("abc\ndef");
     struct jr_place place = {0};
@@ -93,7 +93,7 @@ static void never_walks_back(void)
 }
 
 /* People count from 1. */
-static void makes_spans(void)
+TEST(makes_spans)
 {
     static const struct {
         const char *text;
@@ -123,7 +123,7 @@ static void makes_spans(void)
     }
 }
 
-static void writes_paths(void)
+TEST(writes_paths)
 {
     const struct jr_node_step results = {NULL, "results", 0};
     const struct jr_node_step fields = {&results, "fields", 0};
@@ -152,7 +152,7 @@ static void writes_paths(void)
 }
 
 /* A text is cut behind 48 bytes, never within a code point. */
-static void cuts_long_texts(void)
+TEST(cuts_long_texts)
 {
 #define FORTY "aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"
     static const char *const texts[][2] = {
@@ -170,6 +170,3 @@ static void cuts_long_texts(void)
         JR_ASSERT_TEXT(out.data, texts[i][1]);
     }
 }
-
-JR_UNIT_MAIN("doc.node_path", CASE(walks_to_code_points), CASE(walks_to_bytes),
-             CASE(never_walks_back), CASE(makes_spans), CASE(writes_paths), CASE(cuts_long_texts))

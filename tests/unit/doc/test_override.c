@@ -48,7 +48,7 @@ static const struct {
     {"+vars.a=a b=4", "vars", "a: a b=4\n"},
 };
 
-static void sets(void)
+TEST(sets)
 {
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         struct loaded got = toy_load(sample);
@@ -102,7 +102,7 @@ static const struct {
     {"m\xc3\xa9.a=*b", "0111@1:6"},
 };
 
-static void refuses(void)
+TEST(refuses)
 {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct loaded got = toy_load(sample);
@@ -116,7 +116,7 @@ static void refuses(void)
 }
 
 /* Positions are those of the option, and what was there is remembered. */
-static void points_into_the_option(void)
+TEST(points_into_the_option)
 {
     struct loaded got = toy_load(sample);
     jr_override(&got.doc, &toy, "size=4", "/here", &got.diags);
@@ -138,7 +138,7 @@ static void points_into_the_option(void)
     unload(&got);
 }
 
-static void bounds_the_depth(void)
+TEST(bounds_the_depth)
 {
     struct jr_buf option JR_BUF_CLEANUP = JR_BUF_INIT;
     for (int i = 0; i < 100000; i++)
@@ -151,7 +151,7 @@ static void bounds_the_depth(void)
 }
 
 /* As deep as a document may be, and no deeper; indices count, too. */
-static void takes_paths_up_to_the_depth(void)
+TEST(takes_paths_up_to_the_depth)
 {
     static const struct {
         const char *last;
@@ -176,6 +176,3 @@ static void takes_paths_up_to_the_depth(void)
         unload(&got);
     }
 }
-
-JR_UNIT_MAIN("doc.override", CASE(sets), CASE(refuses), CASE(points_into_the_option),
-             CASE(bounds_the_depth), CASE(takes_paths_up_to_the_depth))

@@ -6,181 +6,58 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* Readers of YAML 1.1 or 1.2 would take these for something else. */
-static void quotes_what_is_no_string_to_some_reader(void)
+TEST(quotes_what_is_no_string_to_some_reader)
 {
-    static const char *const texts[] = {
-        "",
-        "~",
-        "null",
-        "NULL",
-        "true",
-        "False",
-        "yes",
-        "No",
-        "on",
-        "OFF",
-        "y",
-        "N",
-        ".inf",
-        "-.inf",
-        "+.Inf",
-        ".NaN",
-        "=",
-        "<<",
-        "0",
-        "010",
-        "0x1f",
-        "0o17",
-        "0b1",
-        "1_000",
-        "1e3",
-        "1.5",
-        ".5",
-        "-1",
-        "+1",
-        "12:30:45",
-        "190:20",
-        "1.",
-        "2001-12-14",
-        "2001-12-14 21:59:43Z",
-        "0xzz",
-        "-0x1",
-        ".",
-        "...",
-        "---",
-        "--- a",
-        "...x",
-        "- a",
-        "-",
-        "-,",
-        "? a",
-        "?",
-        ": a",
-        ":",
-        ",a",
-        "[a",
-        "]a",
-        "{a",
-        "}a",
-        "#a",
-        "&a",
-        "*a",
-        "!a",
-        "|",
-        ">",
-        "'a",
-        "\"a",
-        "%a",
-        "@a",
-        "`a",
-        " a",
-        "a ",
-        "a: b",
-        "a:",
-        "a #b",
-        "a\nb",
-        "a\tb",
-        "a\rb",
-        "a\x7f",
-        "\xef\xbb\xbf"
-        "a",
-        "\xff",
-        "a\xc3",
-        "a\xc2\x85"
-        "b",
-        "a\xe2\x80\xa8"
-        "b",
-        "a\xe2\x80\xae"
-        "b",
-        "\xef\xbf\xbe",
-    };
-    for (size_t i = 0; i < LENGTH(texts); i++) {
-        bool needless = jr_quote_needless(texts[i], strlen(texts[i]), false);
+    EACH_PART(text,
+              "|~|null|NULL|true|False|yes|No|on|OFF|y|N|.inf|-.inf|+.Inf|.NaN|=|<<|0|010|0x1f|"
+              "0o17|0b1|1_000|1e3|1.5|.5|-1|+1|12:30:45|190:20|1.|2001-12-14|"
+              "2001-12-14 21:59:43Z|0xzz|-0x1|.|...|---|--- a|...x|- a|-|-,|? a|?|: a|:|,a|[a|"
+              "]a|{a|}a|#a|&a|*a|!a|>|'a|\"a|%a|@a|`a| a|a |a: b|a:|a #b|a\nb|a\tb|a\rb|a\x7f|"
+              "\xef\xbb\xbf"
+              "a|\xff|a\xc3|a\xc2\x85"
+              "b|a\xe2\x80\xa8"
+              "b|a\xe2\x80\xae"
+              "b|"
+              "\xef\xbf\xbe|ON|off|FALSE|1|0x1F|0b11|5.|-:|]|{a}|}|'a'|`a`|<<<<<<< a|<?xml a|"
+              "<!DOCTYPE html>|<html>|2001-12-14 21:59:43.10 -5|???|1.0.0|0.|-0|1:30") {
+        bool needless = jr_quote_needless(text, strlen(text), false);
         if (needless)
-            printf("\n    without quotes: '%s'\n", texts[i]);
+            printf("\n    without quotes: '%s'\n", text);
         CU_ASSERT_FALSE(needless);
-        CU_ASSERT_FALSE(jr_quote_needless(texts[i], strlen(texts[i]), true));
+        CU_ASSERT_FALSE(jr_quote_needless(text, strlen(text), true));
     }
+    CU_ASSERT_FALSE(jr_quote_needless("|", 1, false));
 }
 
-static void leaves_plain_words_alone(void)
+static void check_plain(const char *texts, bool in_flow)
 {
-    static const struct {
-        const char *text;
-        bool in_flow;
-    } rows[] = {
-        {"a", true},
-        {"a b", true},
-        {"nullx", true},
-        {"yesterday", true},
-        {"-a", true},
-        {"--lr", true},
-        {"-1x", true},
-        {"a:b", true},
-        {"a#b", true},
-        {"a?b", false},
-        {"a,b", false},
-        {"a[0]", false},
-        {"a]b", false},
-        {"a{b", false},
-        {"a}b", false},
-        {"it's", true},
-        {"a\"b", true},
-        {"a%b", true},
-        {"$HOME", true},
-        {"./train", true},
-        {"/a/b", true},
-        {"a-b_c.d", true},
-        {"1x", true},
-        {"v1.0", true},
-        {"caf\xc3\xa9", true},
-        {"\xe6\xbc\xa2", true},
-        {"\xf0\x9f\x98\x80", true},
-        {"a=b", true},
-        {"a<<", true},
-        {"(a)", true},
-        {"a\\b", true},
-        {"e", true},
-        {"T", true},
-    };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        size_t len = strlen(rows[i].text);
-        bool block = jr_quote_needless(rows[i].text, len, false);
-        bool flow = jr_quote_needless(rows[i].text, len, true);
-        if (!block || flow != rows[i].in_flow)
-            printf("\n    '%s'\n", rows[i].text);
+    EACH_PART(text, texts) {
+        bool block = jr_quote_needless(text, strlen(text), false);
+        bool flow = jr_quote_needless(text, strlen(text), true);
+        if (!block || flow != in_flow)
+            printf("\n    '%s'\n", text);
         CU_ASSERT_TRUE(block);
-        CU_ASSERT_EQUAL(flow, rows[i].in_flow);
+        CU_ASSERT_EQUAL(flow, in_flow);
     }
 }
 
-static void knows_what_a_literal_holds(void)
+TEST(leaves_plain_words_alone)
 {
-    static const struct {
-        const char *text;
-        bool literal;
-    } rows[] = {
-        {"", false},
-        {"a", false},
-        {" a\nb", false},
-        {"\ta\nb", false},
-        {"\na", false},
-        {"a\rb\n", false},
-        {"a\n\x01", false},
-        {"a\n\xff", false},
-        {"a\n\xe2\x80\xa8", false},
-        {"a\n", true},
-        {"a\nb", true},
-        {"a\n b\n", true},
-        {"a\n\tb\n\n", true},
-        {"# a\n'b' \"c\" %d\n", true},
-        {"caf\xc3\xa9\n", true},
-    };
-    for (size_t i = 0; i < LENGTH(rows); i++)
-        CU_ASSERT_EQUAL(jr_quote_literal(rows[i].text, strlen(rows[i].text)), rows[i].literal);
+    check_plain("a|a b|nullx|yesterday|-a|--lr|-1x|a:b|a#b|it's|a\"b|a%b|$HOME|./train|/a/b|"
+                "a-b_c.d|1x|v1.0|caf\xc3\xa9|\xe6\xbc\xa2|\xf0\x9f\x98\x80|a=b|a<<|(a)|a\\b|e|T",
+                true);
+    check_plain("a?b|a,b|a[0]|a]b|a{b|a}b", false);
 }
 
-static void writes_double_quotes(void)
+TEST(knows_what_a_literal_holds)
+{
+    EACH_PART(text, "|a| a\nb|\ta\nb|\na|a\rb\n|a\n\x01|a\n\xff|a\n\xe2\x80\xa8")
+        CU_ASSERT_FALSE(jr_quote_literal(text, strlen(text)));
+    EACH_PART(text, "a\n|a\nb|a\n b\n|a\n\tb\n\n|# a\n'b' \"c\" %d\n|caf\xc3\xa9\n")
+        CU_ASSERT_TRUE(jr_quote_literal(text, strlen(text)));
+}
+
+TEST(writes_double_quotes)
 {
     static const char *const rows[][2] = {
         {"", "\"\""},
@@ -207,7 +84,3 @@ static void writes_double_quotes(void)
     jr_quote_double(&out, "a\0b", 3);
     JR_ASSERT_TEXT(out.data, "\"a\\x00b\"");
 }
-
-JR_UNIT_MAIN("doc.quote", CASE(quotes_what_is_no_string_to_some_reader),
-             CASE(leaves_plain_words_alone), CASE(knows_what_a_literal_holds),
-             CASE(writes_double_quotes))

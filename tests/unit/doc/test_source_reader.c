@@ -7,7 +7,7 @@
 #include "doc/source_reader.h"
 #include "unit.h"
 
-static void names_files(void)
+TEST(names_files)
 {
     static const struct {
         const char *from, *path, *name;
@@ -103,7 +103,7 @@ static enum answer ask(const struct place *place, const char *path, struct jr_ar
     return !failed ? READ : reading->outside ? OUTSIDE : FAILED;
 }
 
-static void stays_below(void)
+TEST(stays_below)
 {
     static const struct {
         const char *path;
@@ -147,5 +147,3 @@ static void stays_below(void)
     jr_arena_release(&arena);
     remove_place(&place);
 }
-
-JR_UNIT_MAIN("doc.reader", CASE(names_files), CASE(stays_below))

@@ -18,7 +18,7 @@ static void check_all(const struct vector *vectors, size_t count)
 
 #define CHECK_ALL(vectors) check_all(vectors, sizeof vectors / sizeof *vectors)
 
-static void explains_indentation(void)
+TEST(explains_indentation)
 {
     static const struct vector vectors[] = {
         {"a:\n\tb: 1\n", "2:1-2 0102 a tab cannot indent | indent with spaces\n"},
@@ -39,7 +39,7 @@ static void explains_indentation(void)
     CHECK_ALL(vectors);
 }
 
-static void explains_brackets(void)
+TEST(explains_brackets)
 {
     static const struct vector vectors[] = {
         {"a: [1, 2", "1:4-5 0102 this '[' is never closed | write ] where it ends\n"},
@@ -63,7 +63,7 @@ static void explains_brackets(void)
     CHECK_ALL(vectors);
 }
 
-static void explains_quotes_and_signs(void)
+TEST(explains_quotes_and_signs)
 {
     static const struct vector vectors[] = {
         {"a: \"x\nb: 2\n", "1:4-5 0102 the quote that opens here is never closed | close it: "
@@ -93,7 +93,7 @@ static void explains_quotes_and_signs(void)
 }
 
 /* Slips of which libyaml complains where it stumbles over them. */
-static void explains_slips(void)
+TEST(explains_slips)
 {
     static const struct vector vectors[] = {
         {"a: 'it's'\n", "1:7-8 0102 this apostrophe ends the text in single quotes | double "
@@ -128,7 +128,7 @@ static void explains_slips(void)
 }
 
 /* A space that is missing after a colon is put in. */
-static void explains_colons(void)
+TEST(explains_colons)
 {
     static const struct vector vectors[] = {
         {"a: b: c\n", "1:5-6 0102 a ':' is not expected here | quote the value: \"b: c\"\n"},
@@ -156,7 +156,7 @@ static void explains_colons(void)
     CHECK_ALL(vectors);
 }
 
-static void explains_bytes(void)
+TEST(explains_bytes)
 {
     static const struct vector vectors[] = {
         {"a: 1\n\xc3\xa9: \xff\n", "2:4-5 0104 byte 0xff is not UTF-8 | save the file in UTF-8\n"},
@@ -190,7 +190,3 @@ static void explains_bytes(void)
                    "1:5-6 0105 the control character U+0000 is not allowed\n");
     unload(&got);
 }
-
-JR_UNIT_MAIN("syntax_error", CASE(explains_indentation), CASE(explains_brackets),
-             CASE(explains_quotes_and_signs), CASE(explains_slips), CASE(explains_colons),
-             CASE(explains_bytes))

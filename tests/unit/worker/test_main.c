@@ -49,7 +49,7 @@ static void set_all(void)
 }
 
 /* Each number is needed, and has to be one. */
-static void every_number_is_needed(void)
+TEST(every_number_is_needed)
 {
     static const char *const bad[] = {NULL, "", "x", "-1", "1.5", "4294967296", " 1", "1 "};
     for (size_t i = 0; i < COUNT; i++)
@@ -72,7 +72,7 @@ static void every_number_is_needed(void)
 }
 
 /* Each goes where it belongs. */
-static void knows_its_place(void)
+TEST(knows_its_place)
 {
     struct jr_rank rank;
     struct jr_error err = {0};
@@ -96,7 +96,7 @@ static void knows_its_place(void)
 }
 
 /* Of each axis the members of its group: from `first` on, `stride` apart. */
-static void knows_its_groups(void)
+TEST(knows_its_groups)
 {
     static const struct jr_rank_place expected[3] = {
         {2, 1, 8, 16, 1, "nccl"}, {3, 2, 5, 13, 2, NULL}, {4, 2, 7, 5, 6, "gloo"}};
@@ -153,7 +153,7 @@ static void check_usage(char **argv, bool told)
         CU_ASSERT_PTR_NOT_NULL(strstr(text, "/nosuch/lib.so"));
 }
 
-static void says_how_it_is_called(void)
+TEST(says_how_it_is_called)
 {
     char *none[] = {(char *)"jobrun-step", NULL};
     char *one[] = {(char *)"jobrun-step", (char *)"lib.so", NULL};
@@ -165,7 +165,7 @@ static void says_how_it_is_called(void)
 }
 
 /* A library that is not there is no start of the user's code. */
-static void a_library_has_to_be_there(void)
+TEST(a_library_has_to_be_there)
 {
     char *two[] = {(char *)"jobrun-step", (char *)"/nosuch/lib.so", (char *)"step", NULL};
     char *three[] = {(char *)"jobrun-step", (char *)"/nosuch/lib.so", (char *)"step",
@@ -220,7 +220,7 @@ static int wait_for(pid_t pid)
 }
 
 /* Which words make it a helper, of which library, and what of threads. */
-static void is_a_helper_when_asked(void)
+TEST(is_a_helper_when_asked)
 {
     static const struct {
         const char *words[WORDS];
@@ -261,7 +261,7 @@ static void is_a_helper_when_asked(void)
 
 /* A rank has the words behind its function, and a socket as descriptor 3 is the runner's, which
  * what it starts does not get. */
-static void calls_with_the_words_behind(void)
+TEST(calls_with_the_words_behind)
 {
     static const struct {
         const char *words[WORDS];
@@ -287,7 +287,7 @@ static void calls_with_the_words_behind(void)
 }
 
 /* All words behind the function are the step's, and no other. */
-static void gives_the_step_its_words(void)
+TEST(gives_the_step_its_words)
 {
     struct scratch scratch;
     char path[64], text[1024] = "";
@@ -309,8 +309,3 @@ static void gives_the_step_its_words(void)
     (void)close(fd);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("main", CASE(every_number_is_needed), CASE(knows_its_place), CASE(knows_its_groups),
-             CASE(says_how_it_is_called), CASE(a_library_has_to_be_there),
-             CASE(is_a_helper_when_asked), CASE(calls_with_the_words_behind),
-             CASE(gives_the_step_its_words))

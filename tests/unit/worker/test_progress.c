@@ -5,7 +5,7 @@
 #include "scratch.h"
 #include "worker/c/worker.h"
 
-static void appends_lines(void)
+TEST(appends_lines)
 {
     struct scratch scratch;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -28,7 +28,7 @@ static void appends_lines(void)
     scratch_end(&scratch);
 }
 
-static void refuses_what_is_no_progress(void)
+TEST(refuses_what_is_no_progress)
 {
     static const struct {
         int64_t step, of;
@@ -60,5 +60,3 @@ static void refuses_what_is_no_progress(void)
     CU_ASSERT_EQUAL(jr_progress(&rank, 1, 0, NULL), -ENOENT);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("progress", CASE(appends_lines), CASE(refuses_what_is_no_progress))

@@ -297,7 +297,7 @@ static int await(unsigned rank)
 #define INVALID       "Invalid argument"
 
 /* A library that cannot be loaded is said, and no rank is asked for. */
-static void a_library_has_to_load(void)
+TEST(a_library_has_to_load)
 {
     begin("/nosuch/lib.so", PLAIN);
     const char *text = hear();
@@ -311,7 +311,7 @@ static void a_library_has_to_load(void)
 }
 
 /* A rank is a fork with its own folder, words, environment and files, and a child of the runner. */
-static void a_rank_is_what_was_asked_for(void)
+TEST(a_rank_is_what_was_asked_for)
 {
     begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
@@ -341,7 +341,7 @@ static void a_rank_is_what_was_asked_for(void)
 }
 
 /* Several are made at once, in their order, and more with the next `go`. */
-static void makes_ranks_in_batches(void)
+TEST(makes_ranks_in_batches)
 {
     begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
@@ -374,7 +374,7 @@ static void makes_ranks_in_batches(void)
 }
 
 /* More than it takes at once is an error of the runner. */
-static void refuses_too_many(void)
+TEST(refuses_too_many)
 {
     begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
@@ -399,7 +399,7 @@ static void check_no_rank(unsigned rank, const char *why)
 }
 
 /* A request that is none, or asks for what is not there, is no rank. */
-static void a_bad_request_is_no_rank(void)
+TEST(a_bad_request_is_no_rank)
 {
     static const struct {
         const char *bytes;
@@ -445,7 +445,7 @@ static void a_bad_request_is_no_rank(void)
 }
 
 /* The end of the runner is the helper's. */
-static void ends_with_the_runner(void)
+TEST(ends_with_the_runner)
 {
     int status = -1;
     begin(TEST_LIBRARY, REFUSE);
@@ -457,7 +457,7 @@ static void ends_with_the_runner(void)
 }
 
 /* A word that it does not know, and a `go` without ranks, do nothing. */
-static void passes_over_other_words(void)
+TEST(passes_over_other_words)
 {
     begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
@@ -490,7 +490,7 @@ static void check_rank(const char *request, size_t len, const char *expected)
 }
 
 /* Its words may all be empty: then as many bytes as words are left. */
-static void words_may_be_empty(void)
+TEST(words_may_be_empty)
 {
     char expected[64];
     int first, cpus = own_cpus(&first);
@@ -504,7 +504,7 @@ static void words_may_be_empty(void)
 }
 
 /* A rank runs on the CPUs that it is to have, or on none. */
-static void binds_to_cpus(void)
+TEST(binds_to_cpus)
 {
     char request[64], expected[256];
     int first;
@@ -526,7 +526,7 @@ static void binds_to_cpus(void)
 }
 
 /* A rank that became another process's child would outlive the runner: it is none. */
-static void a_rank_is_the_runners(void)
+TEST(a_rank_is_the_runners)
 {
     begin(TEST_LIBRARY, BELOW);
     JR_ASSERT_TEXT(hear(), "ready");
@@ -544,7 +544,7 @@ static void a_rank_is_the_runners(void)
 }
 
 /* Nobody hears the helper: it ends, as the runner wants no rank any more. */
-static void ends_when_nobody_hears(void)
+TEST(ends_when_nobody_hears)
 {
     int status = -1;
     begin(TEST_LIBRARY, PLAIN);
@@ -557,7 +557,7 @@ static void ends_when_nobody_hears(void)
 }
 
 /* A signal that the library takes does not end the helper. */
-static void waits_on_when_a_signal_comes(void)
+TEST(waits_on_when_a_signal_comes)
 {
     (void)setenv("LIBRARY_DOES", "signal", 1);
     begin(TEST_LIBRARY, PLAIN);
@@ -575,7 +575,7 @@ static void waits_on_when_a_signal_comes(void)
 }
 
 /* What loading leaves of threads is told, or is a reason to fork no rank. */
-static void tells_of_threads_of_the_library(void)
+TEST(tells_of_threads_of_the_library)
 {
     static const struct {
         const char *loading;
@@ -611,7 +611,7 @@ static void tells_of_threads_of_the_library(void)
 
 /* A pool has one thread while the library is loaded, and in the rank as many as its variables
  * say. */
-static void sizes_the_pools_of_a_rank(void)
+TEST(sizes_the_pools_of_a_rank)
 {
     char expected[64];
     int first, cpus = own_cpus(&first);
@@ -631,7 +631,7 @@ static void sizes_the_pools_of_a_rank(void)
 }
 
 /* What loading has printed is there, if no rank is forked, too. */
-static void prints_before_it_fails(void)
+TEST(prints_before_it_fails)
 {
     (void)setenv("LIBRARY_DOES", "print thread", 1);
     begin(TEST_LIBRARY, REFUSE);
@@ -646,7 +646,7 @@ static void prints_before_it_fails(void)
 #define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
 /* A device that loading has opened is a reason to fork no rank. Other files in /dev are not. */
-static void refuses_devices(void)
+TEST(refuses_devices)
 {
     static const struct {
         const char *path;
@@ -673,7 +673,7 @@ static void refuses_devices(void)
 }
 
 /* Where no process can be made, that is said instead of a rank. */
-static void says_that_it_cannot_fork(void)
+TEST(says_that_it_cannot_fork)
 {
     char refused[32];
     for (int processes = ONE_PROCESS; processes <= TWO_PROCESSES; processes++) {
@@ -699,11 +699,3 @@ static void says_that_it_cannot_fork(void)
         end();
     }
 }
-
-JR_UNIT_MAIN("serve", CASE(a_library_has_to_load), CASE(a_rank_is_what_was_asked_for),
-             CASE(makes_ranks_in_batches), CASE(refuses_too_many), CASE(a_bad_request_is_no_rank),
-             CASE(ends_with_the_runner), CASE(passes_over_other_words), CASE(words_may_be_empty),
-             CASE(binds_to_cpus), CASE(a_rank_is_the_runners), CASE(ends_when_nobody_hears),
-             CASE(waits_on_when_a_signal_comes), CASE(tells_of_threads_of_the_library),
-             CASE(sizes_the_pools_of_a_rank), CASE(prints_before_it_fails), CASE(refuses_devices),
-             CASE(says_that_it_cannot_fork))

@@ -92,7 +92,7 @@ static void set_all(const char *value)
             (void)setenv(variables[i], value, 1);
 }
 
-static void limits_pools_that_are_made(void)
+TEST(limits_pools_that_are_made)
 {
     for (int i = 0; i < 2; i++) {
         set_all(i == 0 ? NULL : "64");
@@ -102,7 +102,7 @@ static void limits_pools_that_are_made(void)
     }
 }
 
-static void sizes_pools_by_their_variables(void)
+TEST(sizes_pools_by_their_variables)
 {
     static const struct {
         const char *omp, *openblas, *mkl, *blis;
@@ -184,7 +184,7 @@ static void check_told(unsigned count, unsigned nameless, const char *want)
     (void)close(ends[0]);
 }
 
-static void tells_of_threads(void)
+TEST(tells_of_threads)
 {
     enum { ALL_NAMED = 99 };
     check_told(0, ALL_NAMED, "");
@@ -197,7 +197,7 @@ static void tells_of_threads(void)
 }
 
 /* The thread that asks is not told of, nor is a descriptor left. */
-static void tells_of_others_alone(void)
+TEST(tells_of_others_alone)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     unsigned before = count_descriptors();
@@ -206,7 +206,7 @@ static void tells_of_others_alone(void)
     CU_ASSERT_EQUAL(count_descriptors(), before);
 }
 
-static void knows_of_regions_that_hang(void)
+TEST(knows_of_regions_that_hang)
 {
     pid_t self = getpid();
     region_signal = 0;
@@ -223,6 +223,3 @@ static void knows_of_regions_that_hang(void)
     (void)signal(SIGALRM, SIG_DFL);
     CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* none is left */
 }
-
-JR_UNIT_MAIN("threads", CASE(limits_pools_that_are_made), CASE(sizes_pools_by_their_variables),
-             CASE(tells_of_threads), CASE(tells_of_others_alone), CASE(knows_of_regions_that_hang))
