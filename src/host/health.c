@@ -1,4 +1,5 @@
-#include "host/health.h"
+/* What is wrong with a machine. Declared in host.h. */
+#include "host/host.h"
 
 #include <string.h>
 #include <sys/timex.h>

@@ -5,7 +5,7 @@
 
 #include "base/diff_table.h"
 #include "base/syscalls.h"
-#include "host/health.h"
+#include "host/host.h"
 #include "resolve/device_lease.h"
 #include "session/internal.h"
 #include "session/support.h"

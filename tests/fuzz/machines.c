@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "host/health.h"
+#include "host/host.h"
 #include "resolve/device_profile.h"
 
 #define LIMIT_S 20 /* for one machine: it is read in milliseconds */

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/strv.h"
-#include "host/health.h"
+#include "host/host.h"
 
 #define LIMITS(locked, files)                                                                      \
     "proc/self/limits "                                                                            \
