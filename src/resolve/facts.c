@@ -540,12 +540,11 @@ static struct jr_node *build_mapping(struct jr_arena *arena, const struct row *t
 
 void jr_profile_emit(struct jr_buf *out, const struct jr_host *hw)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_node *root = build_mapping(&arena, rows, (const char *)hw);
     if (!arena.failed)
         jr_doc_emit(out, root);
     out->failed |= arena.failed;
-    jr_arena_release(&arena);
 }
 
 /* Reading. */

@@ -695,7 +695,7 @@ static int copy_again(struct jr_session *session, const struct jr_buf *list, int
                       struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf files = JR_BUF_INIT, links = JR_BUF_INIT;
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_copy_tree_request request = {
         .top = session->frozen.top,
         .from = jr_arena_printf(&arena, "%s/" JR_CODE_DIR, session->options.code_of),
@@ -715,7 +715,6 @@ static int copy_again(struct jr_session *session, const struct jr_buf *list, int
                          session->options.code_of);
     else
         failed = copy_earlier_files(session, &request, list, err);
-    jr_arena_release(&arena);
     return failed;
 }
 

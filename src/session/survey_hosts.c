@@ -86,7 +86,7 @@ static uint64_t clock_off_ns(const struct jr_survey_host *from)
  * run holds the clocks of its nodes, and whether it reaches where ranks would meet. */
 static json_t *make_row(const char *name, const struct jr_survey_host *from, const char *meeting)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_diags diags = {0};
     struct jr_host host = {0};
@@ -139,7 +139,6 @@ static json_t *make_row(const char *name, const struct jr_survey_host *from, con
         add_obstacle(row, text.data, reach_helps[from->reach]);
     }
     jr_diags_release(&diags);
-    jr_arena_release(&arena);
     return row;
 }
 

@@ -94,7 +94,7 @@ static void remove_tree(int at, const char *name, int depth)
  * name them. A group with processes stays. */
 static void remove_abandoned(const char *home)
 {
-    DIR *dir = opendir(home);
+    JR_CLOSEDIR DIR *dir = opendir(home);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         if (entry->d_type != DT_DIR ||
@@ -104,8 +104,6 @@ static void remove_abandoned(const char *home)
         if (lock >= 0)
             remove_tree(dirfd(dir), entry->d_name, 0);
     }
-    if (dir != NULL)
-        (void)closedir(dir);
 }
 
 /* If another jobrun considers it abandoned before we hold it, it is created again. */
@@ -120,8 +118,7 @@ static bool make_own_group(struct jr_group *group)
         /* Killing at one stroke came with Linux 5.14. */
         if (group->lock_fd >= 0 && access(kill, W_OK) == 0)
             return true;
-        if (group->lock_fd >= 0)
-            (void)close(group->lock_fd);
+        jr_close_fd(&group->lock_fd);
         (void)rmdir(group->path);
     }
     return false;

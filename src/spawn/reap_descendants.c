@@ -42,7 +42,7 @@ typedef void child_visit(pid_t pid, void *data);
 static void visit_children(child_visit *visit, void *data)
 {
     FILE *file = fopen("/proc/thread-self/children", "re");
-    DIR *proc = file == NULL ? opendir("/proc") : NULL;
+    JR_CLOSEDIR DIR *proc = file == NULL ? opendir("/proc") : NULL;
     const struct dirent *entry;
     int child;
     while (file != NULL && fscanf(file, "%d", &child) == 1)
@@ -56,8 +56,6 @@ static void visit_children(child_visit *visit, void *data)
     }
     if (file != NULL)
         (void)fclose(file);
-    if (proc != NULL)
-        (void)closedir(proc);
 }
 
 static void kill_child(pid_t pid, void *data)

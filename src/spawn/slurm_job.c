@@ -137,7 +137,7 @@ uint64_t jr_slurm_job_left_ms(const struct jr_slurm_job *job, uint64_t spare_ms)
 int jr_slurm_call_start(struct jr_slurm_call *ret, const struct jr_slurm_self *self,
                         const char *verb, unsigned limit_ms)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv env = {0}, argv = {0};
     struct jr_slurm_call call = {.out_fd = -1};
     bool show = strcmp(verb, "show") == 0;
@@ -166,7 +166,6 @@ int jr_slurm_call_start(struct jr_slurm_call *ret, const struct jr_slurm_self *s
         (void)close(call.out_fd);
     if (failed == 0)
         *ret = call;
-    jr_arena_release(&arena);
     return failed;
 }
 

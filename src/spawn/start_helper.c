@@ -237,8 +237,7 @@ static enum jr_stage send_rank_request(struct jr_helper *helper, const struct jr
         stage = JR_STAGE_FORK;
     int error = errno;
     for (int stream = 0; stream < 2; stream++)
-        if (opened[stream] >= 0)
-            (void)close(opened[stream]);
+        jr_close_fd(&opened[stream]);
     errno = error;
     return stage;
 }

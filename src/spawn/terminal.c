@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "spawn/child.h"
 
 #include "base/banned.h"
@@ -28,18 +29,11 @@ static void set_mode(int fd, const struct termios *mode)
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-static void close_terminal_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
-
 /* Not where the runner's slots will be. */
 static int move_terminal_fd(int fd)
 {
     int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    close_terminal_fd(&fd);
+    jr_close_fd(&fd);
     return moved;
 }
 
@@ -73,7 +67,7 @@ int jr_terminal_open(struct jr_terminal *ret, int fd, struct jr_error *err)
     if (ret->fd >= 0 && tcgetattr(ret->fd, &ret->saved) == 0 && open_pair(ret) == 0)
         return 0;
     (void)jr_error_sys(err, JR_STATUS_LAUNCH, "a terminal for the rank");
-    close_terminal_fd(&ret->fd);
+    jr_close_fd(&ret->fd);
     jr_terminal_close(ret);
     return -1;
 }
@@ -94,9 +88,9 @@ void jr_terminal_restore(const struct jr_terminal *terminal)
 void jr_terminal_close(struct jr_terminal *terminal)
 {
     jr_terminal_restore(terminal);
-    close_terminal_fd(&terminal->fd);
-    close_terminal_fd(&terminal->master);
-    close_terminal_fd(&terminal->slave);
+    jr_close_fd(&terminal->fd);
+    jr_close_fd(&terminal->master);
+    jr_close_fd(&terminal->slave);
 }
 
 /* Move what can be moved. False at an end. */
@@ -127,7 +121,7 @@ static void stop_terminal(struct jr_terminal *terminal)
     terminal->near.fd = terminal->far.fd = -1;
     terminal->loop = NULL;
     jr_terminal_restore(terminal);
-    close_terminal_fd(&terminal->master); /* a rank that is still there is hung up */
+    jr_close_fd(&terminal->master); /* a rank that is still there is hung up */
 }
 
 static void on_terminal_ready(void *owner, uint32_t events)
@@ -152,7 +146,7 @@ static void on_terminal_ready(void *owner, uint32_t events)
 int jr_terminal_begin(struct jr_terminal *terminal, struct jr_loop *loop)
 {
     struct termios raw = terminal->saved;
-    close_terminal_fd(&terminal->slave);
+    jr_close_fd(&terminal->slave);
     terminal->near = terminal->far =
         (struct jr_watch){.ready = on_terminal_ready, .owner = terminal};
     terminal->near.fd = terminal->fd;

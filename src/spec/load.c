@@ -314,7 +314,7 @@ static int load_composed(struct jr_spec_file *file, const struct jr_spec_source 
 static int load_command(struct jr_spec_file *file, const struct jr_spec_source *source,
                         struct jr_assembly *assembly, struct jr_diags *diags)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf text = JR_BUF_INIT;
     int status = -1;
     for (char *const *word = source->argv; *word != NULL; word++)
@@ -330,7 +330,6 @@ static int load_command(struct jr_spec_file *file, const struct jr_spec_source *
     if (text.data != NULL && !text.failed)
         status = load_text(file, &implied, assembly, diags);
     jr_buf_release(&text);
-    jr_arena_release(&arena);
     return status;
 }
 
@@ -429,7 +428,7 @@ void jr_spec_escape(struct jr_arena *arena, struct jr_node *root)
 
 void jr_spec_emit(struct jr_buf *out, const struct jr_spec_file *file)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_node *root = jr_node_copy(&arena, file->tree);
     if (root != NULL)
         jr_spec_escape(&arena, root);
@@ -437,7 +436,6 @@ void jr_spec_emit(struct jr_buf *out, const struct jr_spec_file *file)
         out->failed = true;
     else
         jr_doc_emit(out, root);
-    jr_arena_release(&arena);
 }
 
 static const struct jr_node *find_spec_node(const struct jr_spec_file *file, const char *path)

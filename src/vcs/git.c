@@ -93,13 +93,12 @@ int jr_git_report_memory(struct jr_error *err)
 
 bool jr_git_commit(char ret[static JR_GIT_HASH], const char *folder)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const char *git_dir = find_git_dir(&arena, folder);
     const char *commit = git_dir == NULL ? NULL : read_commit(&arena, git_dir);
     size_t len = commit == NULL ? 0 : strspn(commit, "0123456789abcdef");
     bool found = (len == 40 || len == 64) && commit[len] == '\0';
     (void)snprintf(ret, JR_GIT_HASH, "%s", found ? commit : "");
-    jr_arena_release(&arena);
     return found;
 }
 

@@ -87,7 +87,7 @@ static int refuse_size(const struct repository *repository, struct jr_error *err
 static bool has_secret(const struct repository *repository, const char *path)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const char *whole = jr_arena_printf(&arena, "%s/%s", repository->tree.top, path);
     char link[8];
     bool secret = true;
@@ -96,7 +96,6 @@ static bool has_secret(const struct repository *repository, const char *path)
     else if (whole != NULL && jr_io_read_file(&text, AT_FDCWD, whole, JR_PATCH_MOST, NULL) == 0)
         secret =
             jr_secret_lines_assign(repository->recording->request->secrets, text.data, text.len);
-    jr_arena_release(&arena);
     return secret;
 }
 

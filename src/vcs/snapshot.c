@@ -127,7 +127,7 @@ static int update_at_once(const struct jr_snapshot *snapshot, const struct jr_bu
 {
     static const char *const before[] = {"update-index",   "-z", "--add", "--remove", "--replace",
                                          "--force-remove", NULL};
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv words = {0};
     for (size_t i = 0; before[i] != NULL; i++)
         jr_strv_push(&words, &arena, jr_arena_strdup(&arena, before[i]));
@@ -135,11 +135,9 @@ static int update_at_once(const struct jr_snapshot *snapshot, const struct jr_bu
         jr_strv_push(&words, &arena, jr_arena_printf(&arena, "./%s", drop->data + at));
     jr_strv_push(&words, &arena, jr_arena_strdup(&arena, "--no-force-remove"));
     jr_strv_push(&words, &arena, jr_arena_strdup(&arena, "--stdin"));
-    int failed = arena.failed
-                     ? jr_git_report_memory(err)
-                     : jr_snapshot_run(snapshot, (const char *const *)words.items, take, NULL, err);
-    jr_arena_release(&arena);
-    return failed;
+    return arena.failed
+               ? jr_git_report_memory(err)
+               : jr_snapshot_run(snapshot, (const char *const *)words.items, take, NULL, err);
 }
 
 int jr_snapshot_update(const struct jr_snapshot *snapshot, const struct jr_buf *drop,
@@ -299,7 +297,7 @@ int jr_tree_rebuild(const struct jr_rebuild_request *request, struct jr_buf *ret
                                       .files = request->files,
                                       .envp = request->envp,
                                       .limit = request->limit};
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_work_tree tree;
     struct jr_snapshot snapshot = {0};
     const char *folder = jr_arena_printf(&arena, "%s/git", request->scratch);
@@ -314,7 +312,6 @@ int jr_tree_rebuild(const struct jr_rebuild_request *request, struct jr_buf *ret
         failed = rebuild(&snapshot, &arena, request, ret_files, err);
     jr_snapshot_release(&snapshot);
     jr_work_tree_release(&tree);
-    jr_arena_release(&arena);
     return failed;
 }
 

@@ -34,7 +34,7 @@ struct jr_git_command jr_work_tree_command(const struct jr_work_tree *tree, cons
 static int report_refusal(const char *top, struct jr_error *err)
 {
     struct stat st;
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_error why = *err;
     if (err->sys == 0 && stat(top, &st) == 0 && st.st_uid != geteuid()) {
         const char *owner = jr_user_name(&arena, st.st_uid);
@@ -46,7 +46,6 @@ static int report_refusal(const char *top, struct jr_error *err)
         (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s: %s", top, why.text);
         err->sys = why.sys;
     }
-    jr_arena_release(&arena);
     return -1;
 }
 

@@ -259,7 +259,7 @@ static const char **list_names(const struct jr_row_table *table, struct jr_arena
 int jr_row_table_refuse(const struct jr_row_table *table, const char *option, const char *word,
                         size_t len, struct jr_error *err)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     const char *name = jr_arena_strndup(&arena, word, len);
     const char **words = list_names(table, &arena);
@@ -282,7 +282,6 @@ int jr_row_table_refuse(const struct jr_row_table *table, const char *option, co
     }
     (void)jr_error_set(err, JR_STATUS_USAGE, "%s: no %s has '%s", option, table->kind->what,
                        text.data == NULL ? "" : text.data);
-    jr_arena_release(&arena);
     return -1;
 }
 

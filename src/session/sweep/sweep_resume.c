@@ -598,7 +598,7 @@ static int check_array(struct jr_sweep_run *run, struct jr_error *err)
     const char *job;
     struct jr_slurm_queue queue;
     int status = 0;
-    json_t *sweep = read_sweep_file(run->dir.fd);
+    json_auto_t *sweep = read_sweep_file(run->dir.fd);
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT, typed JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_record_words(&typed, run->log_dir, run->dir.id);
     const char *words = typed.failed ? run->dir.id : typed.data;
@@ -620,7 +620,6 @@ static int check_array(struct jr_sweep_run *run, struct jr_error *err)
     if (line.data != NULL && !line.failed)
         jr_session_note(run->session, line.data);
     jr_slurm_queue_release(&queue);
-    json_decref(sweep);
     return status;
 }
 
