@@ -17,6 +17,11 @@ struct bench {
     struct jr_record_facts facts;
 };
 
+static void end(struct bench *bench)
+{
+    fake_end(&bench->fake);
+}
+
 static void begin(struct bench *bench)
 {
     *bench = (struct bench){.facts = {0}};
@@ -25,12 +30,16 @@ static void begin(struct bench *bench)
         jr_record_facts_fill(&bench->facts, &bench->fake.arena, &bench->fake.plan, NULL), 0);
 }
 
-/* The record of a run whose jobrun is gone. */
-static void begin_lost(struct bench *bench)
-{
-    begin(bench);
-    bench->facts.pid = 2000000000; /* beyond any pid */
-}
+#define BENCH(name)                                                                                \
+    struct bench name RELEASE(end);                                                                \
+    begin(&name)
+
+/* The record of a run whose jobrun is gone: its pid is beyond any. */
+#define LOST(name)                                                                                 \
+    BENCH(name);                                                                                   \
+    name.facts.pid = 2000000000
+
+#define LIVE(name) struct jr_live name RELEASE(jr_live_close) = {.held = JR_HOLD_NONE}
 
 static void add_record(struct bench *bench, const char *id)
 {
@@ -47,31 +56,28 @@ static void add_results(struct bench *bench, const char *id, const char *text)
 
 static enum jr_standing standing_of(struct bench *bench, const char *id, struct jr_live *live)
 {
-    *live = (struct jr_live){.held = JR_HOLD_NONE};
+    jr_live_close(live);
     CU_ASSERT_EQUAL(jr_live_open(live, bench->fake.dir, id, NULL), 0);
     return live->standing;
 }
 
 TEST(what_is_no_run_is_not_opened)
 {
-    struct bench bench;
     struct jr_live live = {.held = {.fd = 7}};
     struct jr_error err = {0};
-    begin(&bench);
+    BENCH(bench);
     CU_ASSERT_EQUAL(jr_live_open(&live, bench.fake.dir, "r", &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
     (void)mkdirat(bench.fake.fd, "r", 0700);
     CU_ASSERT_EQUAL(jr_live_open(&live, bench.fake.dir, "r", &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/r has no run.json"));
     CU_ASSERT_EQUAL(live.held.fd, 7); /* as it was */
-    fake_end(&bench.fake);
 }
 
 TEST(the_record_says_where_and_whose_it_is)
 {
-    struct bench bench;
-    struct jr_live live;
-    begin(&bench);
+    LIVE(live);
+    BENCH(bench);
     bench.facts.cgroup = "/sys/fs/cgroup/somewhere";
     add_record(&bench, "r");
     CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_RUNNING);
@@ -86,23 +92,19 @@ TEST(the_record_says_where_and_whose_it_is)
     jr_live_close(&live);
     CU_ASSERT_TRUE(live.held.fd == -1 && live.host == NULL);
     jr_live_close(&live); /* once more does no harm */
-    add_results(&bench, "r", "{\"status\": \"failed\", \"exit_code\": 1}");
+    add_results(&bench, "r", jq("{'status': 'failed', 'exit_code': 1}"));
     CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_FINISHED);
     CU_ASSERT_TRUE(live.held.fd >= 0); /* we live, and may show the rest */
-    jr_live_close(&live);
     CU_ASSERT_EQUAL(unlinkat(bench.fake.fd, "r/results.json", 0), 0);
     bench.facts.pid_namespace++;
     add_record(&bench, "r");
     CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_ELSEWHERE);
     CU_ASSERT_TRUE(live.contained && live.placed && live.held.fd == -1);
-    jr_live_close(&live);
     bench.facts.pid_namespace = 0;
     bench.facts.machine.user = NULL;
     add_record(&bench, "r");
     CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_RUNNING);
     CU_ASSERT_TRUE(!live.contained && !live.placed && !live.ours);
-    jr_live_close(&live);
-    fake_end(&bench.fake);
 }
 
 TEST(results_say_how_it_ended)
@@ -111,35 +113,30 @@ TEST(results_say_how_it_ended)
         const char *text, *status;
         int exit_code;
     } vectors[] = {
-        {"{\"status\": \"odd\", \"exit_code\": 3}", "unknown", 3},
-        {"{\"exit_code\": 4}", "unknown", 4},
-        {"{\"status\": \"failed\"}", "failed", 7},
-        {"{\"exit_code\": \"0\"}", "unknown", 7},
-        {"{\"status\": \"succeeded\", \"exit_code\": 0}", "succeeded", 0},
+        {"{'status': 'odd', 'exit_code': 3}", "unknown", 3},
+        {"{'exit_code': 4}", "unknown", 4},
+        {"{'status': 'failed'}", "failed", 7},
+        {"{'exit_code': '0'}", "unknown", 7},
+        {"{'status': 'succeeded', 'exit_code': 0}", "succeeded", 0},
     };
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
-        struct bench bench;
-        struct jr_live live;
-        begin_lost(&bench);
+        LIVE(live);
+        LOST(bench);
         add_record(&bench, "r");
         CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_LOST);
-        jr_live_close(&live);
-        add_results(&bench, "r", vectors[i].text);
+        add_results(&bench, "r", jq(vectors[i].text));
         CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_FINISHED);
         JR_ASSERT_TEXT(live.status, vectors[i].status);
         CU_ASSERT_EQUAL(live.exit_code, vectors[i].exit_code);
         CU_ASSERT_EQUAL(live.held.fd, -1);
-        jr_live_close(&live);
-        fake_end(&bench.fake);
     }
 }
 
 /* Of a run in parts, the one that goes on stands for it. */
 TEST(a_part_stands_for_the_run)
 {
-    struct bench bench;
-    struct jr_live live;
-    begin(&bench);
+    LIVE(live);
+    BENCH(bench);
     (void)mkdirat(bench.fake.fd, "p", 0700);
     add_record(&bench, "p/node_1");
     bench.facts.pid = 2000000000;
@@ -147,15 +144,11 @@ TEST(a_part_stands_for_the_run)
     CU_ASSERT_EQUAL(standing_of(&bench, "p", &live), JR_STANDING_RUNNING);
     JR_ASSERT_TEXT(live.part, "node_1");
     CU_ASSERT_EQUAL(live.pid, getpid());
-    jr_live_close(&live);
     CU_ASSERT_EQUAL(standing_of(&bench, "p/node_0", &live), JR_STANDING_LOST);
     CU_ASSERT_PTR_NULL(live.part);
-    jr_live_close(&live);
     add_record(&bench, "p/node_1");
-    add_results(&bench, "p/node_0", "{\"status\": \"failed\", \"ranks\": []}");
+    add_results(&bench, "p/node_0", jq("{'status': 'failed', 'ranks': []}"));
     CU_ASSERT_EQUAL(standing_of(&bench, "p", &live), JR_STANDING_FINISHED);
-    jr_live_close(&live);
-    fake_end(&bench.fake);
 }
 
 /* A control group with so many processes, each called `name`; false where none can be made,
@@ -205,13 +198,12 @@ TEST(what_a_lost_run_left_is_ended)
 {
     enum bend { NOTHING, RUNS, FINISHED, THEIRS, ELSEWHERE, NO_GROUP, OTHERS_GROUP, BENDS };
     for (int bend = NOTHING; bend < BENDS; bend++) {
-        struct bench bench;
         struct jr_group group;
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         pid_t pids[2];
         if (!fill_group(&group, bend == OTHERS_GROUP ? "other" : "r", 2, "rank", pids))
             return;
-        begin_lost(&bench);
+        LOST(bench);
         bench.facts.cgroup = bend == NO_GROUP ? NULL : group.path;
         if (bend == RUNS)
             bench.facts.pid = getpid();
@@ -221,7 +213,7 @@ TEST(what_a_lost_run_left_is_ended)
             bench.facts.pid_namespace++;
         add_record(&bench, "r");
         if (bend == FINISHED)
-            add_results(&bench, "r", "{\"status\": \"failed\"}");
+            add_results(&bench, "r", jq("{'status': 'failed'}"));
         unsigned count = jr_lost_sweep(&out, bench.fake.dir, "r");
         CU_ASSERT_EQUAL(count, bend == NOTHING ? 2 : 0);
         JR_ASSERT_TEXT(out.len == 0 ? "" : out.data,
@@ -230,7 +222,6 @@ TEST(what_a_lost_run_left_is_ended)
             CU_ASSERT_EQUAL(was_killed(pids[i]), bend == NOTHING);
         CU_ASSERT_EQUAL(jr_lost_sweep(&out, bench.fake.dir, "r"), 0);
         jr_group_remove(&group);
-        fake_end(&bench.fake);
     }
 }
 
@@ -244,13 +235,12 @@ TEST(a_group_with_a_runner_is_left_alone)
     } vectors[] = {
         {JR_RUNNER_NAME, false, false}, {JR_RUNNER_NAME, true, true}, {"rank", false, true}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
-        struct bench bench;
         struct jr_group group;
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         pid_t pid;
         if (!fill_group(&group, "r", 1, vectors[i].name, &pid))
             return;
-        begin_lost(&bench);
+        LOST(bench);
         bench.facts.cgroup = group.path;
         if (!vectors[i].placed)
             bench.facts.pid_namespace = 0;
@@ -258,7 +248,6 @@ TEST(a_group_with_a_runner_is_left_alone)
         CU_ASSERT_EQUAL(jr_lost_sweep(&out, bench.fake.dir, "r"), vectors[i].killed);
         CU_ASSERT_EQUAL(was_killed(pid), vectors[i].killed);
         jr_group_remove(&group);
-        fake_end(&bench.fake);
     }
 }
 
@@ -270,13 +259,12 @@ static void take_line(void *data, const char *line)
 /* All of a LOG_DIR, and each node of a run in parts by itself. */
 TEST(all_lost_runs_are_swept)
 {
-    struct bench bench;
     struct jr_group group;
     struct jr_buf lines JR_BUF_CLEANUP = JR_BUF_INIT;
     pid_t pid;
     if (!fill_group(&group, "p", 1, "rank", &pid))
         return;
-    begin_lost(&bench);
+    LOST(bench);
     add_record(&bench, "a");
     (void)mkdirat(bench.fake.fd, "p", 0700);
     add_record(&bench, "p/node_0");
@@ -291,7 +279,6 @@ TEST(all_lost_runs_are_swept)
                    "the lost run p/node_1 had left 1 process, now killed\n");
     CU_ASSERT_TRUE(was_killed(pid));
     jr_group_remove(&group);
-    fake_end(&bench.fake);
 }
 
 /* Of many that have no results, those that were changed last: one that is older has its turn when
@@ -300,14 +287,13 @@ TEST(the_last_of_many_lost_runs_are_swept)
 {
     enum { MANY = 255 }; /* and the attempt_0 of the folder */
     const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
-    struct bench bench;
     struct jr_group group;
     struct jr_buf lines JR_BUF_CLEANUP = JR_BUF_INIT;
     char id[32];
     pid_t pid;
     if (!fill_group(&group, "r", 1, "rank", &pid))
         return;
-    begin_lost(&bench);
+    LOST(bench);
     bench.facts.cgroup = group.path;
     add_record(&bench, "r");
     for (int i = 0; i < MANY; i++) {
@@ -323,19 +309,17 @@ TEST(the_last_of_many_lost_runs_are_swept)
                    "the lost run r had left 1 process, now killed\n");
     CU_ASSERT_TRUE(was_killed(pid));
     jr_group_remove(&group);
-    fake_end(&bench.fake);
 }
 
 /* What has results is not even opened. */
 TEST(finished_runs_are_not_swept)
 {
-    struct bench bench;
     struct jr_group group;
     struct jr_buf lines JR_BUF_CLEANUP = JR_BUF_INIT;
     pid_t pid;
     if (!fill_group(&group, "r", 1, "rank", &pid))
         return;
-    begin_lost(&bench);
+    LOST(bench);
     bench.facts.cgroup = group.path;
     add_record(&bench, "r");
     add_results(&bench, "r", "torn");
@@ -343,5 +327,4 @@ TEST(finished_runs_are_not_swept)
     CU_ASSERT_EQUAL(lines.len, 0);
     CU_ASSERT_FALSE(was_killed(pid));
     jr_group_remove(&group);
-    fake_end(&bench.fake);
 }

@@ -36,16 +36,19 @@ static const struct jr_record *record_of(const struct jr_records *records, const
     return NULL;
 }
 
+#define RECORDS(name) struct jr_records name RELEASE(jr_records_release) = JR_RECORDS_INIT
+
 static void list(struct fake *fake, struct jr_records *ret)
 {
     struct jr_error err = {0};
+    jr_records_release(ret);
     *ret = (struct jr_records)JR_RECORDS_INIT;
     CU_ASSERT_EQUAL_FATAL(jr_records_list(ret, fake->dir, &err), 0);
 }
 
 TEST(what_is_no_run_is_not_listed)
 {
-    struct jr_records records;
+    RECORDS(records);
     struct jr_error err = {0};
     FAKE(fake, 1);
     add_run(&fake, "other", "results.json", "{}");
@@ -62,9 +65,9 @@ TEST(what_is_no_run_is_not_listed)
 TEST(what_cannot_be_read_is_listed_as_damaged)
 {
     static const char *const texts[] = {"{\"form", "", "[]", "7"};
-    struct jr_records records;
+    RECORDS(records);
     FAKE(fake, 1);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
         add_run(&fake, "torn", "run.json", texts[i]);
         list(&fake, &records);
         CU_ASSERT_EQUAL_FATAL(records.count, 1);
@@ -74,7 +77,6 @@ TEST(what_cannot_be_read_is_listed_as_damaged)
         CU_ASSERT_TRUE(record->damaged);
         CU_ASSERT_FALSE(record->finished);
         CU_ASSERT_FALSE(jr_record_has_times(record));
-        jr_records_release(&records);
     }
     add_run(&fake, "torn", "results.json",
             "{\"name\": \"t\", \"status\": \"succeeded\", \"started\": 5}");
@@ -82,38 +84,30 @@ TEST(what_cannot_be_read_is_listed_as_damaged)
     JR_ASSERT_TEXT(records.items[0].status, "damaged");
     JR_ASSERT_TEXT(records.items[0].name, "t");
     CU_ASSERT_TRUE(jr_record_has_times(&records.items[0]));
-    jr_records_release(&records);
     add_run(&fake, "torn", "run.json", "{\"status\": \"failed\"}");
     add_run(&fake, "torn", "results.json", "{\"sta");
     list(&fake, &records);
     JR_ASSERT_TEXT(records.items[0].status, "damaged");
-    jr_records_release(&records);
 }
 
 TEST(a_step_is_told_with_the_last)
 {
-    static const char *const vectors[][2] = {
-        {"{\"step\": 120, \"of\": 1000}", "120/1000"},
-        {"{\"step\": 120, \"of\": null}", "120"},
-        {"{\"step\": 0}", "0"},
-        {"{\"step\": null, \"of\": 9}", "-"},
-        {NULL, "-"},
-    };
+    static const char *const vectors[][2] = {{"{'step': 120, 'of': 1000}", "120/1000"},
+                                             {"{'step': 120, 'of': null}", "120"},
+                                             {"{'step': 0}", "0"},
+                                             {"{'step': null, 'of': 9}", "-"},
+                                             {NULL, "-"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-        const struct jr_record record = {
-            .progress = vectors[i][0] == NULL
-                            ? NULL
-                            : jr_json_parse(vectors[i][0], strlen(vectors[i][0]), NULL)};
-        jr_record_step(&text, &record);
+        JSON *progress = vectors[i][0] == NULL ? NULL : json_of(vectors[i][0]);
+        jr_record_step(&text, &(struct jr_record){.progress = progress});
         JR_ASSERT_TEXT(text.data, vectors[i][1]);
-        json_decref(record.progress);
     }
 }
 
 TEST(unfinished_runs_are_told_apart)
 {
-    struct jr_records records;
+    RECORDS(records);
     FAKE(fake, 1);
     struct jr_record_facts facts = facts_of(&fake);
     print_record(&fake, "running", &facts);
@@ -143,7 +137,6 @@ TEST(unfinished_runs_are_told_apart)
     JR_ASSERT_TEXT(record_of(&records, "pid-reused")->status, "lost");
     JR_ASSERT_TEXT(record_of(&records, "rebooted")->status, "lost");
     JR_ASSERT_TEXT(record_of(&records, "elsewhere")->status, "elsewhere");
-    jr_records_release(&records);
 }
 
 /* Judge the fake and leave its files as the run `id` that began at `started` seconds. */
@@ -163,7 +156,7 @@ static void finish_run(struct fake *fake, const char *id, uint64_t started)
 
 TEST(finished_runs_newest_first)
 {
-    struct jr_records records;
+    RECORDS(records);
     FAKE(fake, 3);
     finish_run(&fake, "b", 1000);
     finish_run(&fake, "c", 3000);
@@ -182,7 +175,6 @@ TEST(finished_runs_newest_first)
     CU_ASSERT_EQUAL(failed->world_size, 3);
     CU_ASSERT_DOUBLE_EQUAL(failed->started, 2000, 0);
     CU_ASSERT_DOUBLE_EQUAL(failed->seconds, 10, 0);
-    jr_records_release(&records);
 }
 
 TEST(a_run_is_found_by_id_prefix_or_latest)
@@ -335,22 +327,22 @@ TEST(results_that_jobrun_did_not_write)
 {
     static const char *const texts[] = {
         "{}",
-        "{\"ranks\": 3}",
+        "{'ranks': 3}",
         "[]",
-        "{\"ranks\": [3, null, {\"state\": \"odd\", \"coordinates\": 7}]}",
-        "{\"root_cause\": {\"kind\": \"exit\", \"rank\": 0, \"together\": [0, 0]},\"ranks\": [{}]}",
-        "{\"seconds\": -1, \"ranks\": []}",
-        "{\"ranks\": [{\"node_rank\": 4294967295}]}",
-        "{\"ranks\": [{\"coordinates\": {\"data\": 4294967295}}]}",
-        "{\"ranks\": [], \"status\": \"stopped\", \"exit_code\": 2147483648}",
+        "{'ranks': [3, null, {'state': 'odd', 'coordinates': 7}]}",
+        "{'root_cause': {'kind': 'exit', 'rank': 0, 'together': [0, 0]},'ranks': [{}]}",
+        "{'seconds': -1, 'ranks': []}",
+        "{'ranks': [{'node_rank': 4294967295}]}",
+        "{'ranks': [{'coordinates': {'data': 4294967295}}]}",
+        "{'ranks': [], 'status': 'stopped', 'exit_code': 2147483648}",
     };
-    for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
+    for (size_t t = 0; t < COUNT_OF(texts); t++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         struct jr_error err = {0};
         FAKE(fake, 1);
         struct jr_record_facts facts = facts_of(&fake);
         print_record(&fake, "r", &facts);
-        add_run(&fake, "r", "results.json", texts[t]);
+        add_run(&fake, "r", "results.json", jq(texts[t]));
         CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "r", NULL, false, &err), 0);
         CU_ASSERT_EQUAL(strncmp(out.data, "jobrun: ", 8), 0);
     }
