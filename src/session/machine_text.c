@@ -239,7 +239,7 @@ void jr_session_describe_machine(struct jr_buf *out, const struct jr_session *se
     print_environment(out, host);
     print_scheduler(out, host);
     /* Where Python finds `import jobrun` outside of ranks. */
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const char *support = jr_support_find(&arena);
     if (support != NULL) {
         jr_buf_str(out, "python   ");
@@ -247,7 +247,6 @@ void jr_session_describe_machine(struct jr_buf *out, const struct jr_session *se
         jr_buf_str(out, "/python, for PYTHONPATH: has jobrun.launch()\n");
     }
     out->failed = out->failed || arena.failed;
-    jr_arena_release(&arena);
     if (host->real)
         print_system_calls(out);
     print_findings(out, host, session->options.envp);

@@ -539,7 +539,7 @@ static int serve_session(struct node_session *agent, struct jr_error *err)
 int jr_session_serve(char *const *envp, bool assigned, struct jr_error *err)
 {
     struct node_session agent = {.lease_fd = -1};
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv env = {0};
     jr_strv_copy(&env, &arena, envp);
     int failed =
@@ -561,7 +561,6 @@ int jr_session_serve(char *const *envp, bool assigned, struct jr_error *err)
         status = JR_STATUS_LAUNCH;
     }
     jr_session_close(agent.session);
-    jr_arena_release(&arena);
     json_decref(agent.assignment);
     free(agent.inject);
     return status;

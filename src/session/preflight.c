@@ -253,7 +253,7 @@ static void add_module_help(struct jr_buf *help, struct jr_arena *arena,
 bool jr_python_module_missing(struct jr_buf *ret_part, struct jr_buf *ret_help,
                               const struct jr_python_look *look, const char *module)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf answer JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_clear(ret_part);
     jr_buf_clear(ret_help);
@@ -265,7 +265,6 @@ bool jr_python_module_missing(struct jr_buf *ret_part, struct jr_buf *ret_help,
         jr_buf_str(ret_part, missing.items[0]);
         add_module_help(ret_help, &arena, look, &answer, missing.items[0], module + len);
     }
-    jr_arena_release(&arena);
     return len > 0 && ret_part->len > 0 && !ret_part->failed && !ret_help->failed;
 }
 
@@ -704,7 +703,7 @@ static bool is_per_rank(const char *path, bool whole)
 
 enum jr_status jr_session_preflight(struct jr_session *session)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct preflight preflight = {.session = session, .arena = &arena};
     const struct jr_plan *plan = &session->plan;
     const size_t errors = session->diags.errors;
@@ -737,6 +736,5 @@ enum jr_status jr_session_preflight(struct jr_session *session)
                              jr_spec_where_within(session->file, log_dir.path), log_dir.path,
                              "the run folder %s cannot be made: %s",
                              quote_needed(&preflight, &log_dir), strerror(error));
-    jr_arena_release(&arena);
     return session->diags.errors > errors ? JR_STATUS_UNRESOLVED : JR_STATUS_OK;
 }

@@ -272,7 +272,7 @@ typedef void add_row(struct listing *listing, const char *name);
 /* Call `add` for each sweep of LOG_DIR, and `add_other`, unless it is NULL, for each part. */
 static void each_sweep(struct listing *listing, add_row *add, add_row *add_other)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv names = {0};
     JR_CLOSE int log_fd = open(listing->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     listing->log_fd = log_fd;
@@ -286,7 +286,6 @@ static void each_sweep(struct listing *listing, add_row *add, add_row *add_other
         else if (add_other != NULL && is_part(log_fd, name))
             add_other(listing, name);
     }
-    jr_arena_release(&arena);
     jr_records_order(listing->records);
 }
 

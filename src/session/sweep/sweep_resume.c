@@ -86,7 +86,7 @@ static bool find_latest_sweep(const struct jr_sweep_run *run, char ret[static 12
     JR_CLOSE int log_fd = open(run->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct candidate last = {.written_ns = 0}, named = {.written_ns = 0};
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv names = {0};
     size_t count = 0;
     char link[128];
@@ -104,7 +104,6 @@ static bool find_latest_sweep(const struct jr_sweep_run *run, char ret[static 12
         if (strcmp(one.id, link) == 0)
             named = one;
     }
-    jr_arena_release(&arena);
     if (count == 0)
         return false;
     bool by_link = named.id[0] != '\0' && !last.submitted;
