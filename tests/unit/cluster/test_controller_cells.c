@@ -65,9 +65,8 @@ static void end(void)
     fake_end();
 }
 
-TEST(hands_on_ends_and_lines)
+TEST_WITH(start, end, hands_on_ends_and_lines)
 {
-    start();
     hear(1, "note", "'b': 'Y2VsbCA3OiBhCmNlbA=='");
     check_seen("said1(cell 7: a) ");
     hear(1, "note", "'b': 'bCA4Cg=='");
@@ -83,13 +82,11 @@ TEST(hands_on_ends_and_lines)
     check_seen("told1({}) ");
     hear(2, "terminated", "");
     check_seen("ceased2 ");
-    end();
 }
 
 /* srun would end all others at the next message. */
-TEST(says_nothing_once_a_node_is_lost)
+TEST_WITH(start, end, says_nothing_once_a_node_is_lost)
 {
-    start();
     (void)strcpy(fake.link.last_line, "srun: error: n1: task 1: Killed");
     jr_controller_handle_errors(&fake.controller, &fake.link);
     check_seen("lost1(srun: error: n1: task 1: Killed) ");
@@ -102,13 +99,11 @@ TEST(says_nothing_once_a_node_is_lost)
     CU_ASSERT_TRUE(fake.link.in.fd < 0);
     hear(0, "cell_ended", "'cell': '6', 'status': 0");
     check_seen("ended0:6=0 ");
-    end();
 }
 
-TEST(loses_all_nodes_with_their_program)
+TEST_WITH(start, end, loses_all_nodes_with_their_program)
 {
     pid_t child;
-    start();
     fake.link.pid = 4711;
     CU_ASSERT_EQUAL(jr_controller_children(&fake.controller, &child), 1);
     CU_ASSERT_EQUAL(child, 4711);
@@ -118,17 +113,15 @@ TEST(loses_all_nodes_with_their_program)
                "lost2(srun ended with exit code 1) ");
     CU_ASSERT_EQUAL(jr_controller_children(&fake.controller, &child), 0);
     CU_ASSERT_FALSE(jr_controller_reap(&fake.controller, 0, 0));
-    end();
 }
 
 /* Where each has a link of its own, the others do not notice that one is lost, and signs of life
  * are asked for. */
-TEST(goes_on_where_each_node_has_a_link)
+TEST_WITH(start, end, goes_on_where_each_node_has_a_link)
 {
     struct jr_link links[FAKE_NODES];
     pid_t children[FAKE_NODES];
     static struct jr_transport transport;
-    start();
     struct jr_controller *controller = &fake.controller;
     transport = jr_srun_transport;
     transport.each = true;
@@ -156,5 +149,4 @@ TEST(goes_on_where_each_node_has_a_link)
         jr_buf_release(&links[i].outbox);
     controller->links = &fake.link;
     controller->links_count = 1;
-    end();
 }

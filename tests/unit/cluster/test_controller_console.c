@@ -44,9 +44,8 @@ static void print(uint32_t node, enum jr_channel channel, const char *text)
 }
 
 /* Lines of a node, whole, by their streams; other channels are no lines. */
-TEST(shows_whole_lines)
+TEST_WITH(start, end, shows_whole_lines)
 {
-    start();
     print(1, JR_CHANNEL_OUT, "one\ntwo");
     JR_ASSERT_TEXT(shown(), "one\n");
     print(1, JR_CHANNEL_EVENT, "event\n");
@@ -61,7 +60,6 @@ TEST(shows_whole_lines)
     CU_ASSERT_EQUAL(fake.nodes[1].streams[JR_CHANNEL_OUT].len, 2);
     print(1, JR_CHANNEL_OUT, "");
     JR_ASSERT_TEXT(shown(), "");
-    end();
 }
 
 /* Before there is a console nothing is taken, and a second one is none. */
@@ -111,9 +109,8 @@ static size_t drain(void)
 
 /* A console that is full tells the agents to keep their lines, and one that has room again not to,
  * once each. Nothing is lost. */
-TEST(a_full_console_holds_the_agents)
+TEST_WITH(start, end, a_full_console_holds_the_agents)
 {
-    start();
     for (int i = 0; i < 2; i++) {
         unsigned count = fill();
         CU_ASSERT_TRUE_FATAL(fake.controller.held);
@@ -124,7 +121,6 @@ TEST(a_full_console_holds_the_agents)
         check_sent("hold");
         CU_ASSERT_FALSE(fake.controller.held);
     }
-    end();
 }
 
 /* What is done in each turn of the loop, after the deadline was looked at. */
@@ -182,15 +178,13 @@ static void catch_up_late(unsigned turn)
 /* What a node has still to show is waited for as long as it takes, whatever
  * limit the run before came to, and what comes after that is shown to nobody.
  */
-TEST(waits_for_all_that_is_left)
+TEST_WITH(start_behind, end_behind, waits_for_all_that_is_left)
 {
-    start_behind();
     fake.controller.timed_out = true;
     CU_ASSERT_TRUE(show_rest(catch_up_late, false));
     CU_ASSERT_EQUAL(step.turns, 3);
     jr_controller_show(&fake.controller, 0, "late\n", 5);
     JR_ASSERT_TEXT(shown(), "");
-    end_behind();
 }
 
 static void nothing(unsigned turn)
@@ -199,14 +193,12 @@ static void nothing(unsigned turn)
 }
 
 /* Where nothing is left, nothing is waited for, and the console stays open. */
-TEST(waits_for_nothing)
+TEST_WITH(start, end, waits_for_nothing)
 {
-    start();
     CU_ASSERT_TRUE(show_rest(nothing, true));
     CU_ASSERT_EQUAL(step.turns, 0);
     jr_controller_show(&fake.controller, 0, "more\n", 5);
     JR_ASSERT_TEXT(shown(), "more\n");
-    end();
 }
 
 static uint64_t before;
@@ -226,14 +218,12 @@ static void see_patience(unsigned turn)
 
 /* In a run that was stopped a console has a second; one that takes all that there is has another
  * one. */
-TEST(a_stopped_run_has_patience)
+TEST_WITH(start_behind, end_behind, a_stopped_run_has_patience)
 {
-    start_behind();
     before = jr_clock_ns();
     if (!show_rest(see_patience, true)) /* the machine was that slow */
         CU_ASSERT_TRUE(jr_clock_ns() - before >= 1000 * FAKE_MS);
     CU_ASSERT_EQUAL(fake.controller.deadline.at, 0);
-    end_behind();
 }
 
 static void end_patience(unsigned turn)
@@ -243,16 +233,14 @@ static void end_patience(unsigned turn)
 }
 
 /* One that takes nothing has no other: what it did not take is left. */
-TEST(leaves_a_console_that_takes_nothing)
+TEST_WITH(start_behind, end_behind, leaves_a_console_that_takes_nothing)
 {
-    start_behind();
     (void)fill();
     check_sent("hold");
     CU_ASSERT_FALSE(show_rest(end_patience, true));
     CU_ASSERT_EQUAL(step.turns, 2);
     CU_ASSERT_FALSE(jr_console_writer_is_waiting(&fake.controller.console));
     CU_ASSERT_TRUE(fake.controller.console.failed);
-    end_behind();
 }
 
 static void stop_it(unsigned turn)
@@ -285,10 +273,8 @@ static void lose_srun(unsigned turn)
 }
 
 /* Without srun nobody shows the rest: it is not waited for. */
-TEST(ends_with_srun)
+TEST_WITH(start_behind, end_behind, ends_with_srun)
 {
-    start_behind();
     CU_ASSERT_TRUE(show_rest(lose_srun, false));
     CU_ASSERT_EQUAL(step.turns, 1);
-    end_behind();
 }

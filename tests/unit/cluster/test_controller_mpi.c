@@ -57,9 +57,8 @@ static void read_exchange(struct jr_inlet *ret)
 }
 
 /* A run that cannot exchange ends, and says on which node that was. */
-TEST(refuses_what_is_no_exchange)
+TEST_WITH(start, end, refuses_what_is_no_exchange)
 {
-    start();
     receive_frame(1, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE, .group = "0-99"});
     CU_ASSERT_EQUAL(fake.run.result, -1);
     CU_ASSERT_TRUE(fake.run.stopped);
@@ -67,16 +66,14 @@ TEST(refuses_what_is_no_exchange)
     check_sent("stop");
     receive_frame(2, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE, .group = "0-99"});
     check_sent("");
-    end();
 }
 
 /* Ranks that end because they were told to meet in MPI_Finalize. What cannot be exchanged then is
  * no reason of its own. */
-TEST(exchanges_while_ranks_end)
+TEST_WITH(start, end, exchanges_while_ranks_end)
 {
     struct jr_inlet inlet = {0};
     struct jr_exchange_frame frame;
-    start();
     jr_controller_run_stop(&fake.run);
     check_sent("stop");
     receive_frame(1, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE, .group = "0-99"});
@@ -87,7 +84,6 @@ TEST(exchanges_while_ranks_end)
     CU_ASSERT_EQUAL_FATAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_TAKEN);
     JR_ASSERT_TEXT(frame.group, "all");
     jr_inlet_release(&inlet);
-    end();
 }
 
 static void receive_initialized(uint32_t node)
@@ -102,9 +98,8 @@ static void end_absent(uint32_t rank, int code)
 }
 
 /* Ranks of a node that is done, where no rank had initialized before. */
-TEST(fails_who_left_before)
+TEST_WITH(start, end, fails_who_left_before)
 {
-    start();
     fake.nodes[1].state = JR_NODE_DONE;
     end_absent(2, 0);
     end_absent(3, 4);
@@ -112,13 +107,11 @@ TEST(fails_who_left_before)
     check_sent("world stop");
     CU_ASSERT_EQUAL(fake.outcomes[2].mpi, JR_MPI_PART_LEFT);
     CU_ASSERT_EQUAL(fake.outcomes[3].mpi, JR_MPI_PART_ABSENT);
-    end();
 }
 
 /* The outcome of a node comes when others have: its message may have crossed ours. */
-TEST(fails_who_leaves_then)
+TEST_WITH(start, end, fails_who_leaves_then)
 {
-    start();
     end_absent(4, 0);
     CU_ASSERT_FALSE(jr_controller_mpi_settle(&fake.run, 2));
     CU_ASSERT_EQUAL(fake.outcomes[4].mpi, JR_MPI_PART_ABSENT);
@@ -126,7 +119,6 @@ TEST(fails_who_leaves_then)
     CU_ASSERT_FALSE(jr_controller_mpi_settle(&fake.run, 1));
     CU_ASSERT_TRUE(jr_controller_mpi_settle(&fake.run, 2));
     CU_ASSERT_EQUAL(fake.outcomes[4].mpi, JR_MPI_PART_LEFT);
-    end();
 }
 
 /* Of nodes that are done, or lost, what would keep the others waiting ends the run under

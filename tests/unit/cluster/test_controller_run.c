@@ -18,10 +18,9 @@ static void tell_outcome(uint32_t node, struct jr_outcome part, struct jr_rank_o
 }
 
 /* Each time is ours; of texts and signals the first counts, and of processes as many as fit. */
-TEST(puts_the_outcomes_together)
+TEST_WITH(fake_start, fake_end, puts_the_outcomes_together)
 {
     enum { AT = 1000, OFFSET = 300 };
-    fake_start();
     fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
     for (uint32_t node = FAKE_NODES; node-- > 0;) {
         struct jr_rank_outcome ranks[FAKE_EACH] = {{.pid = 100 + (int)node,
@@ -65,7 +64,6 @@ TEST(puts_the_outcomes_together)
     CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_RUN);
     JR_ASSERT_TEXT(fake.outcome.lost_text, "");
     check_sent("stop release"); /* of node 1, and once all are back */
-    fake_end();
 }
 
 /* Whether the run is stopped where a node's part is so. */
@@ -97,16 +95,14 @@ TEST(stops_all_for_one)
 }
 
 /* A node that could not begin says why, and that is the run's reason. */
-TEST(says_which_node_could_not_begin)
+TEST_WITH(fake_start, fake_end, says_which_node_could_not_begin)
 {
-    fake_start();
     put(1, JR_CHANNEL_OUTCOME, "{\"error\":\"no more processes\"}");
     hear(1, "done", "");
     CU_ASSERT_EQUAL(fake.run.result, -1);
     CU_ASSERT_EQUAL(fake.err.status, JR_STATUS_LAUNCH);
     JR_ASSERT_TEXT(fake.err.text, "node 1 (n1): no more processes");
     check_sent("stop");
-    fake_end();
 }
 
 /* Its runner was killed: by what the guard tells, or, where that was killed, too, by nothing but
@@ -157,9 +153,8 @@ static void end_rank(uint32_t rank, int code, int sig)
 }
 
 /* What is known of a rank, from the events of its node and of no other. */
-TEST(keeps_what_is_known_of_ranks)
+TEST_WITH(fake_start, fake_end, keeps_what_is_known_of_ranks)
 {
-    fake_start();
     fake.nodes[1].offset_ns = 100;
     for (uint32_t rank = 1; rank < 5; rank++)
         event(1,
@@ -178,33 +173,28 @@ TEST(keeps_what_is_known_of_ranks)
     CU_ASSERT_EQUAL(fake.outcomes[2].exit_code, 4);
     CU_ASSERT_FALSE(fake.run.ended_well);
     check_sent("");
-    fake_end();
 }
 
 /* What a lost node said before is read after it is known to be lost: its ranks stay lost, and are
  * no ranks that ended well. */
-TEST(a_lost_node_tells_no_more)
+TEST_WITH(fake_start, fake_end, a_lost_node_tells_no_more)
 {
-    fake_start();
     fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
     jr_controller_step_node(&fake.controller, 1, JR_NODE_ON_EXITED, "gone");
     end_rank(2, 0, 0);
     CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_LOST);
     CU_ASSERT_FALSE(fake.run.ended_well);
     CU_ASSERT_EQUAL(fake.nodes[1].streams[JR_CHANNEL_EVENT].len, 0);
-    fake_end();
 }
 
 /* The first rank that ends well is told to all nodes, once. */
-TEST(the_first_good_end_is_told)
+TEST_WITH(fake_start, fake_end, the_first_good_end_is_told)
 {
-    fake_start();
     for (uint32_t rank = 2; rank < 4; rank++) {
         end_rank(rank, 0, 0);
         check_sent(rank == 2 ? "first" : "");
     }
     CU_ASSERT_TRUE(fake.run.ended_well);
-    fake_end();
 }
 
 /* What begins to stop one node stops all; no other event does. */
@@ -231,23 +221,20 @@ TEST(a_stop_of_one_is_a_stop_of_all)
 }
 
 /* What is no event is not written down. */
-TEST(what_is_no_event_is_not_written)
+TEST_WITH(fake_start, fake_end, what_is_no_event_is_not_written)
 {
     static const char *const lines[] = {"\n", "x\n", "{}\n", "{\"event\": \"later\"}\n"};
-    fake_start();
     CU_ASSERT_EQUAL_FATAL(jr_controller_steps_open(&fake.run), 0);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         take(0, lines[i], strlen(lines[i]));
     JR_ASSERT_TEXT(fake_read("events"), "");
-    fake_end();
 }
 
 /* Pieces end where they will: a line is taken once it is whole. Its time is by our clock. */
-TEST(takes_whole_lines)
+TEST_WITH(fake_start, fake_end, takes_whole_lines)
 {
     struct jr_buf lines JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_event read;
-    fake_start();
     fake.nodes[1].offset_ns = (int64_t)HOUR_NS;
     for (uint32_t rank = 2; rank < 4; rank++)
         jr_event_put(&lines, &(struct jr_event){.name = JR_EVENT_RANK_STARTED,
@@ -268,7 +255,6 @@ TEST(takes_whole_lines)
     int64_t ago = (int64_t)(jr_clock_wall_ns() - read.wall_ns);
     CU_ASSERT_TRUE(ago >= 0 && ago < (int64_t)HOUR_NS / 2);
     CU_ASSERT_TRUE(read.ns <= jr_clock_ns());
-    fake_end();
 }
 
 /* A run whose ranks may be silent for five seconds. */
@@ -311,9 +297,8 @@ TEST(asks_all_about_silence)
 }
 
 /* A run that is being stopped neither asks nor hangs. */
-TEST(a_stopped_run_does_not_hang)
+TEST_WITH(start_silent, fake_end, a_stopped_run_does_not_hang)
 {
-    start_silent();
     fake.run.stopped = true;
     hear(1, "silent", "");
     check_sent("");
@@ -324,7 +309,6 @@ TEST(a_stopped_run_does_not_hang)
     for (uint32_t k = 0; k < FAKE_NODES; k++)
         jr_controller_silence_answer(&fake.run, k, HOUR_NS);
     check_sent("");
-    fake_end();
 }
 
 /* A node that has ended is not asked; what its ranks wrote not long ago is no silence. */

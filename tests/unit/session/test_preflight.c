@@ -283,9 +283,8 @@ static void check_body(const char *head, const char *body, const char *expected)
     check(spec.data, expected);
 }
 
-TEST(finds_what_is_not_there)
+TEST_WITH(start, end, finds_what_is_not_there)
 {
-    start();
     for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
         check_body(ONE, ones[i][0], ones[i][1]);
     for (size_t i = 0; i < sizeof twos / sizeof *twos; i++)
@@ -295,27 +294,23 @@ TEST(finds_what_is_not_there)
     check(ONE LIBRARY("./file, symbol: step"),
           AT("error JR0512",
              "13 entrypoint") "the program '@/jobrun-step' cannot be executed: " NONE);
-    end();
 }
 
 /* Linux reads 256 bytes of a first line. */
-TEST(reads_as_much_of_a_first_line_as_linux)
+TEST_WITH(start, end, reads_as_much_of_a_first_line_as_linux)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT, want JR_BUF_CLEANUP = JR_BUF_INIT;
-    start();
     jr_buf_printf(&line, "#!/%0*d", 400, 0);
     make_program("long", line.data);
     jr_buf_printf(&want, LINE("./long", "%.254s"), line.data + 2);
     check(ONE "entrypoint: [./long]\n", want.data);
-    end();
 }
 
 /* As somebody else, where root tests it, for root may do everything; unless others do not even get
  * to the folder. */
-TEST(asks_for_the_rights_that_are_needed)
+TEST_WITH(start, end, asks_for_the_rights_that_are_needed)
 {
     bool root = geteuid() == 0;
-    start();
     CU_ASSERT_EQUAL(chmod(scratch.dir, 0755), 0);
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "closed", 0555), 0);
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "shut", 0600), 0);
@@ -338,5 +333,4 @@ TEST(asks_for_the_rights_that_are_needed)
               "'@/secret.so' cannot be read: Permission denied");
     }
     CU_ASSERT_TRUE(!root || seteuid(0) == 0);
-    end();
 }

@@ -81,21 +81,18 @@ static const char *look(const char *module, const char *path)
     return look_by(module, path, NULL);
 }
 
-TEST(finds_what_is_there)
+TEST_WITH(make_job, end_job, finds_what_is_there)
 {
-    make_job();
     EACH_PART(part, "train|os|os.path|time|json.decoder|pkg|pkg.model|pkg.deep.inner||xml.dom|"
                     "spread.there|lazy.made|facade.made|concurrent.futures")
         JR_ASSERT_TEXT(look(part, ""), "");
     JR_ASSERT_TEXT(look("extra", "../more"), "");
     JR_ASSERT_TEXT(look("made", "../more"), "");
-    end_job();
 }
 
-TEST(says_what_is_missing)
+TEST_WITH(make_job, end_job, says_what_is_missing)
 {
     char text[4096 + 512];
-    make_job();
     JR_ASSERT_TEXT(look("trian", ""), "trian|did you mean 'train'?");
     JR_ASSERT_TEXT(look("pkg.modle", ""), "pkg.modle|did you mean 'pkg.model'?");
     JR_ASSERT_TEXT(look("pkg.depe.inner", ""), "pkg.depe|did you mean 'pkg.deep.inner'?");
@@ -107,13 +104,11 @@ TEST(says_what_is_missing)
                    "PYTHONPATH and in the packages of %s",
                    python);
     JR_ASSERT_TEXT(look("evaluate", ""), text);
-    end_job();
 }
 
-TEST(knows_what_lies_beside_it)
+TEST_WITH(make_job, end_job, knows_what_lies_beside_it)
 {
     char text[512];
-    make_job();
     make_file("w/src/evaluate.py", "");
     (void)snprintf(text, sizeof text,
                    "evaluate|it is in src: " JR_SETTING("env.PYTHONPATH", "%s/w/src"), scratch.dir);
@@ -123,26 +118,22 @@ TEST(knows_what_lies_beside_it)
     make_file("w/.venv/bin/python3", "");
     JR_ASSERT_TEXT(look("own.distributed.run", ""),
                    "own|.venv has it: write .venv/bin/python3 for python3");
-    end_job();
 }
 
 /* Nothing beside the job takes the place of what the program itself imports, and an option decides
  * whether the working directory counts. */
-TEST(asks_as_the_rank_would)
+TEST_WITH(make_job, end_job, asks_as_the_rank_would)
 {
     char own[] = "-S", isolated[] = "-I";
-    make_job();
     make_file("w/os.py", "open('ran', 'w')");
     make_file("w/stat.py", "open('ran', 'w')");
     JR_ASSERT_TEXT(look_by("trian", "", own), "trian|did you mean 'train'?");
     CU_ASSERT_EQUAL(strncmp(look_by("train", "", isolated), "train|Python", 12), 0);
-    end_job();
 }
 
-TEST(asks_no_script_and_nothing_that_is_not_there)
+TEST_WITH(make_job, end_job, asks_no_script_and_nothing_that_is_not_there)
 {
     char name[sizeof python];
-    make_job();
     make_file("bin/python3", "#!/bin/sh\ntouch ran\necho missing gone\n");
     CU_ASSERT_EQUAL(fchmodat(scratch.fd, "bin/python3", 0700, 0), 0);
     CU_ASSERT_TRUE(strlen(look("gone", "")) > 0);
@@ -153,5 +144,4 @@ TEST(asks_no_script_and_nothing_that_is_not_there)
     JR_ASSERT_TEXT(look("gone", ""), "");
     (void)snprintf(python, sizeof python, "/bin/true");
     JR_ASSERT_TEXT(look("gone", ""), "");
-    end_job();
 }

@@ -67,6 +67,17 @@ static inline int jr_unit_run(const char *suite, const struct jr_unit_case *case
         return jr_unit_run(suite, cases, sizeof cases / sizeof cases[0]);                          \
     }
 
+/* A case between the two calls of a fixture. */
+#define TEST_WITH(start, end, function)                                                            \
+    static void in_##function(void);                                                               \
+    TEST(function)                                                                                 \
+    {                                                                                              \
+        start();                                                                                   \
+        in_##function();                                                                           \
+        end();                                                                                     \
+    }                                                                                              \
+    static void in_##function(void)
+
 /* What a row of a table has in braces of its own: clang-format puts each field of a row on a line
  * where it sees them. */
 #define BRACED(...)                                                                                \
