@@ -165,71 +165,33 @@ TEST(shows_a_line_along_the_fastest_axis)
                "groups)      proved: each axis partitions 0-17\n");
 }
 
+/* A mesh of model 2: the first ranks line by line, and the last one where the others are cut. */
+static void check_pairs(uint32_t data, const char *groups)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    int width = data > 10 ? 2 : 1;
+    uint32_t shown = data > 16 ? 8 : data;
+    jr_buf_printf(&text,
+                  "%u ranks = data %u x pipeline 1 x model 2" LAYOUT "%*smodel 0   model 1\n",
+                  2 * data, data, width + 7, "");
+    for (uint32_t i = 0; i < data; i = i + 1 == shown && shown < data ? data - 1 : i + 1) {
+        if (i >= shown)
+            jr_buf_printf(&text, "...%*s%u more lines\n", width + 3, "", data - 1 - shown);
+        jr_buf_printf(&text, "data %-*u  %-10u%u\n", width, i, 2 * i, 2 * i + 1);
+    }
+    jr_buf_printf(&text,
+                  "groups  model 0,1 2,3 4,5 6,7 .. %u,%u (%u groups)   data %s      proved: each "
+                  "axis partitions 0-%u\n",
+                  2 * data - 2, 2 * data - 1, data, groups, 2 * data - 1);
+    check_mesh(2, 1, data, text.data);
+}
+
 TEST(cuts_long_meshes)
 {
-    check_mesh(2, 1, 10,
-               "20 ranks = data 10 x pipeline 1 x model 2" LAYOUT "        model 0   model 1\n"
-               "data 0  0         1\n"
-               "data 1  2         3\n"
-               "data 2  4         5\n"
-               "data 3  6         7\n"
-               "data 4  8         9\n"
-               "data 5  10        11\n"
-               "data 6  12        13\n"
-               "data 7  14        15\n"
-               "data 8  16        17\n"
-               "data 9  18        19\n"
-               "groups  model 0,1 2,3 4,5 6,7 .. 18,19 (10 groups)   data "
-               "0-18/2 1-19/2      proved: each axis partitions 0-19\n");
-    check_mesh(2, 1, 11,
-               "22 ranks = data 11 x pipeline 1 x model 2" LAYOUT "         model 0   model 1\n"
-               "data 0   0         1\n"
-               "data 1   2         3\n"
-               "data 2   4         5\n"
-               "data 3   6         7\n"
-               "data 4   8         9\n"
-               "data 5   10        11\n"
-               "data 6   12        13\n"
-               "data 7   14        15\n"
-               "data 8   16        17\n"
-               "data 9   18        19\n"
-               "data 10  20        21\n"
-               "groups  model 0,1 2,3 4,5 6,7 .. 20,21 (11 groups)   data "
-               "0-20/2 1-21/2      proved: each axis partitions 0-21\n");
-    check_mesh(2, 1, 16,
-               "32 ranks = data 16 x pipeline 1 x model 2" LAYOUT "         model 0   model 1\n"
-               "data 0   0         1\n"
-               "data 1   2         3\n"
-               "data 2   4         5\n"
-               "data 3   6         7\n"
-               "data 4   8         9\n"
-               "data 5   10        11\n"
-               "data 6   12        13\n"
-               "data 7   14        15\n"
-               "data 8   16        17\n"
-               "data 9   18        19\n"
-               "data 10  20        21\n"
-               "data 11  22        23\n"
-               "data 12  24        25\n"
-               "data 13  26        27\n"
-               "data 14  28        29\n"
-               "data 15  30        31\n"
-               "groups  model 0,1 2,3 4,5 6,7 .. 30,31 (16 groups)   data "
-               "0-30/2 1-31/2      proved: each axis partitions 0-31\n");
-    check_mesh(2, 1, 17,
-               "34 ranks = data 17 x pipeline 1 x model 2" LAYOUT "         model 0   model 1\n"
-               "data 0   0         1\n"
-               "data 1   2         3\n"
-               "data 2   4         5\n"
-               "data 3   6         7\n"
-               "data 4   8         9\n"
-               "data 5   10        11\n"
-               "data 6   12        13\n"
-               "data 7   14        15\n"
-               "...     8 more lines\n"
-               "data 16  32        33\n"
-               "groups  model 0,1 2,3 4,5 6,7 .. 32,33 (17 groups)   data "
-               "0-32/2 1-33/2      proved: each axis partitions 0-33\n");
+    check_pairs(10, "0-18/2 1-19/2");
+    check_pairs(11, "0-20/2 1-21/2");
+    check_pairs(16, "0-30/2 1-31/2");
+    check_pairs(17, "0-32/2 1-33/2");
     check_mesh(4, 8, 4,
                "128 ranks = data 4 x pipeline 8 x model 4" LAYOUT
                "                    model 0   model 1   model 2   model 3\n"
