@@ -96,9 +96,11 @@ static inline int jr_unit_run(const char *suite, const struct jr_unit_case *case
 static inline char *jr_unit_split(char *part)
 {
     char *at = strstr(part, " => ");
-    if (at != NULL)
-        *at = '\0';
-    return at == NULL ? NULL : at + 4;
+    CU_ASSERT_TRUE(at != NULL || part[0] == '\0');
+    if (at == NULL)
+        return NULL;
+    *at = '\0';
+    return at + 4;
 }
 
 /* The same for parts that are "ONE => OTHER". */

@@ -121,7 +121,7 @@ static int call(const struct desk *desk, const char *symbol, char *arg)
         desk, (struct jr_worker){.symbol = symbol, .argc = arg == NULL ? 0 : 1, .argv = argv}, -1));
 }
 
-static void refuses_what_it_cannot_call(void)
+TEST(refuses_what_it_cannot_call)
 {
     static const struct {
         const char *path, *symbol, *parts[2];
@@ -277,7 +277,7 @@ static void bend_image(struct image *image, enum bend bend)
     }
 }
 
-static void suggests_nothing_from_a_broken_library(void)
+TEST(suggests_nothing_from_a_broken_library)
 {
     for (int bend = 0; bend < BENDS; bend++) {
         struct image image;
@@ -293,7 +293,7 @@ static void suggests_nothing_from_a_broken_library(void)
 }
 
 /* Cut anywhere, as by a full disk: its sections come last. */
-static void suggests_nothing_from_a_torn_library(void)
+TEST(suggests_nothing_from_a_torn_library)
 {
     struct image image;
     image_start(&image);
@@ -306,7 +306,7 @@ static void suggests_nothing_from_a_torn_library(void)
 }
 
 /* Of all that a library names, only functions that it has itself are meant. */
-static void suggests_functions_that_are_there(void)
+TEST(suggests_functions_that_are_there)
 {
     for (int kind = 0; kind < 3; kind++) {
         struct image image;
@@ -328,7 +328,7 @@ static void suggests_functions_that_are_there(void)
 }
 
 /* The strings may end with the file, as any other part may. */
-static void suggests_by_strings_that_come_last(void)
+TEST(suggests_by_strings_that_come_last)
 {
     struct image image;
     image_start(&image);
@@ -338,7 +338,7 @@ static void suggests_by_strings_that_come_last(void)
     jr_buf_release(&image.bytes);
 }
 
-static void says_that_it_cannot_write_why(void)
+TEST(says_that_it_cannot_write_why)
 {
     struct desk desk;
     begin(&desk);
@@ -350,7 +350,7 @@ static void says_that_it_cannot_write_why(void)
 }
 
 /* As one line, which tells the process. */
-static void writes_why_as_torch_does(void)
+TEST(writes_why_as_torch_does)
 {
     struct desk desk;
     struct jr_error why = {0};
@@ -368,7 +368,7 @@ static void writes_why_as_torch_does(void)
 }
 
 /* A process may call one that is not started, and one that is: what it had is freed. */
-static void calls_in_the_same_process(void)
+TEST(calls_in_the_same_process)
 {
     struct desk desk;
     struct jr_worker worker = {.path = TEST_LIBRARY, .symbol = "thrice", .control = -1};
@@ -381,7 +381,7 @@ static void calls_in_the_same_process(void)
     end(&desk);
 }
 
-static void refuses_to_run_without_a_rank(void)
+TEST(refuses_to_run_without_a_rank)
 {
     struct desk desk;
     begin(&desk);
@@ -393,7 +393,7 @@ static void refuses_to_run_without_a_rank(void)
     end(&desk);
 }
 
-static void delivers_what_the_step_set(void)
+TEST(delivers_what_the_step_set)
 {
     struct desk desk;
     struct stat st;
@@ -414,7 +414,7 @@ static void delivers_what_the_step_set(void)
     end(&desk);
 }
 
-static void says_how_a_step_ended(void)
+TEST(says_how_a_step_ended)
 {
     static const struct {
         const char *arg;
@@ -433,7 +433,7 @@ static void says_how_a_step_ended(void)
 }
 
 /* Where the environment names no file, and where it cannot be written. */
-static void delivers_where_it_is_told_to(void)
+TEST(delivers_where_it_is_told_to)
 {
     struct desk desk;
     char path[96];
@@ -458,7 +458,7 @@ static void delivers_where_it_is_told_to(void)
 }
 
 /* A folder that no path can name. */
-static void says_that_a_path_is_too_long(void)
+TEST(says_that_a_path_is_too_long)
 {
     static const size_t lengths[] = {4096, 5000};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -484,7 +484,7 @@ static ssize_t hear(int control, char text[static 128])
     return recv(control, text, 127, 0);
 }
 
-static void tells_the_runner_and_waits(void)
+TEST(tells_the_runner_and_waits)
 {
     struct desk desk;
     struct stat st;
@@ -514,7 +514,7 @@ static void tells_the_runner_and_waits(void)
 }
 
 /* A rank that waits may be killed: what it printed is not lost with it. */
-static void prints_before_it_waits(void)
+TEST(prints_before_it_waits)
 {
     struct desk desk;
     int ends[2];
@@ -533,7 +533,7 @@ static void prints_before_it_waits(void)
 }
 
 /* A signal that the step takes does not end the wait for the runner; its word does, or its end. */
-static void waits_on_when_a_signal_comes(void)
+TEST(waits_on_when_a_signal_comes)
 {
     for (int lives = 0; lives < 2; lives++) {
         struct desk desk;
@@ -585,7 +585,7 @@ static double time_noted_failure(const struct desk *desk)
 
 /* It ends at once, unless the machine is busy, and not at the end of the second that a stopped
  * runner gets. */
-static void ends_as_soon_as_its_failure_is_noted(void)
+TEST(ends_as_soon_as_its_failure_is_noted)
 {
     struct desk desk;
     double took = 1;
@@ -597,7 +597,7 @@ static void ends_as_soon_as_its_failure_is_noted(void)
 }
 
 /* Of a failure the runner hears at once; one that is gone is not waited for. */
-static void tells_of_a_failure(void)
+TEST(tells_of_a_failure)
 {
     struct desk desk;
     int ends[2];
@@ -624,7 +624,7 @@ static void tells_of_a_failure(void)
 }
 
 /* A runner that is stopped notes nothing: a rank that failed does not wait for it for long. */
-static void passes_by_a_runner_that_is_stopped(void)
+TEST(passes_by_a_runner_that_is_stopped)
 {
     struct desk desk;
     int ends[2];
@@ -641,7 +641,7 @@ static void passes_by_a_runner_that_is_stopped(void)
 }
 
 /* A step that closed the descriptor, or has put another in its place. */
-static void says_that_the_runner_cannot_be_told(void)
+TEST(says_that_the_runner_cannot_be_told)
 {
     static const struct {
         const char *symbol;
@@ -668,7 +668,7 @@ static void says_that_the_runner_cannot_be_told(void)
 
 /* A fork of the rank that returns, too, is told so, and delivers nothing: the runner hears of one
  * return. */
-static void does_not_count_a_fork(void)
+TEST(does_not_count_a_fork)
 {
     struct desk desk;
     int ends[2];
@@ -687,15 +687,3 @@ static void does_not_count_a_fork(void)
     JR_ASSERT_TEXT(content(desk.result), "null\n");
     end(&desk);
 }
-
-JR_UNIT_MAIN("entry_call", CASE(does_not_count_a_fork), CASE(refuses_what_it_cannot_call),
-             CASE(suggests_nothing_from_a_broken_library),
-             CASE(suggests_nothing_from_a_torn_library), CASE(suggests_functions_that_are_there),
-             CASE(suggests_by_strings_that_come_last), CASE(writes_why_as_torch_does),
-             CASE(calls_in_the_same_process), CASE(says_that_it_cannot_write_why),
-             CASE(refuses_to_run_without_a_rank), CASE(delivers_what_the_step_set),
-             CASE(says_how_a_step_ended), CASE(delivers_where_it_is_told_to),
-             CASE(says_that_a_path_is_too_long), CASE(prints_before_it_waits),
-             CASE(waits_on_when_a_signal_comes), CASE(tells_the_runner_and_waits),
-             CASE(tells_of_a_failure), CASE(ends_as_soon_as_its_failure_is_noted),
-             CASE(passes_by_a_runner_that_is_stopped), CASE(says_that_the_runner_cannot_be_told))
