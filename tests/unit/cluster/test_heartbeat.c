@@ -39,59 +39,60 @@ static unsigned lost(void)
     return bits;
 }
 
-TEST(asks_while_all_answer)
-{
-    uint64_t before = jr_clock_ns();
-    begin(JR_ON_FAILURE_STOP);
-    CU_ASSERT_TRUE(fake.controller.heartbeat.at >= before + JR_HEARTBEAT_NS);
-    CU_ASSERT_TRUE(fake.controller.heartbeat.at <= jr_clock_ns() + JR_HEARTBEAT_NS);
-    turn(100, 7);
-    CU_ASSERT_EQUAL(lost(), 0);
-    CU_ASSERT_NOT_EQUAL(fake.controller.heartbeat.at, 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(fake.link.outbox.data, "heartbeat"));
-    CU_ASSERT_PTR_NULL(strstr(fake.link.outbox.data, "stop"));
-    fake_end();
-}
+#define M JR_HEARTBEAT_MISSES
 
-TEST(loses_the_one_that_is_silent)
-{
-    begin(JR_ON_FAILURE_STOP);
-    turn(3, 7);
-    turn(JR_HEARTBEAT_MISSES - 1, 5);
-    CU_ASSERT_EQUAL(lost(), 0);
-    turn(1, 5);
-    CU_ASSERT_EQUAL(lost(), 2);
-    CU_ASSERT_EQUAL(fake.outcomes[FAKE_EACH].end, JR_END_LOST);
-    CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_NONE);
-    CU_ASSERT_TRUE(fake.run.stopped);
-    CU_ASSERT_PTR_NOT_NULL(strstr(fake.outcome.lost_text, "node 1 (n1) since"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(fake.outcome.lost_text, "show node n1"));
-    turn(2 * JR_HEARTBEAT_MISSES, 0); /* no word, and nobody else is judged */
-    CU_ASSERT_EQUAL(lost(), 2);
-    CU_ASSERT_EQUAL(fake.controller.heartbeat.at, 0);
-    fake_end();
-}
+/* So many turns in which those nodes are heard, and which are lost then. */
+struct turns {
+    unsigned count, heard, lost;
+};
 
-TEST(begins_to_count_with_any_word)
+/* Nobody is judged any more once a node is lost that stops the run. */
+TEST(loses_those_that_are_silent)
 {
-    begin(JR_ON_FAILURE_STOP);
-    for (int i = 0; i < 10; i++) {
-        turn(JR_HEARTBEAT_MISSES - 2, 5);
-        turn(1, 7);
+    static const struct {
+        enum jr_on_failure on_failure;
+        unsigned done, late; /* nodes that are done, or have not begun */
+        struct turns turns[6];
+        const char *told; /* of the loss */
+    } rows[] = {
+        {0, 0, 0, BRACED({100, 7, 0}), NULL},
+        {0, 0, 0, BRACED({3, 7, 0}, {M - 1, 5, 0}, {1, 5, 2}, {2 * M, 0, 2}), "node 1 (n1) since"},
+        {0, 0, 0, BRACED({M - 2, 5, 0}, {1, 7, 0}, {M - 2, 5, 0}, {1, 7, 0}), NULL},
+        {0, 0, 4, BRACED({M * JR_HEARTBEAT_PATIENCE - 1, 3, 0}, {1, 3, 4}), "node 2 (n2) since"},
+        {0, 1, 0, BRACED({10 * M, 6, 0}), NULL},
+        {0, 1, 0, BRACED({M, 0, 6}), "any node since"},
+        {0, 0, 0, BRACED({M, 1, 6}), "node 1 (n1), nor of 1 other, since"},
+        {JR_ON_FAILURE_CONTINUE, 0, 0,
+         BRACED({M, 5, 2}, {M - 1, 1, 2}, {1, 1, 6}, {100, 1, 6}, {M, 0, 7}), "node 1 (n1) since"},
+    };
+    JR_EACH(row, rows) {
+        bool goes_on = row->on_failure == JR_ON_FAILURE_CONTINUE;
+        uint64_t before = jr_clock_ns();
+        begin(goes_on ? JR_ON_FAILURE_CONTINUE : JR_ON_FAILURE_STOP);
+        CU_ASSERT_TRUE(is_after(fake.controller.heartbeat.at, before, JR_HEARTBEAT_NS / FAKE_MS));
+        for (uint32_t i = 0; i < NODES; i++) {
+            fake.nodes[i].is_prepared = (row->late >> i & 1) == 0;
+            if ((row->done >> i & 1) != 0)
+                fake.nodes[i].state = JR_NODE_DONE;
+        }
+        for (const struct turns *turns = row->turns; turns->count > 0; turns++) {
+            turn(turns->count, turns->heard);
+            CU_ASSERT_EQUAL(lost(), turns->lost);
+        }
+        bool ends = row->told != NULL && !goes_on;
+        CU_ASSERT_EQUAL(fake.run.stopped, ends);
+        CU_ASSERT_EQUAL(fake.controller.heartbeat.at == 0,
+                        row->told != NULL && lost() != 0 && ends);
+        for (uint32_t i = 0; i < FAKE_WORLD; i++)
+            CU_ASSERT_EQUAL(fake.outcomes[i].end == JR_END_LOST, lost() >> i / FAKE_EACH & 1);
+        JR_ASSERT_TEXT(row->told == NULL ? fake.outcome.lost_text : "", "");
+        CU_ASSERT_PTR_NOT_NULL(strstr(fake.outcome.lost_text, row->told == NULL ? "" : row->told));
+        if (lost() == 2)
+            CU_ASSERT_PTR_NOT_NULL(strstr(fake.outcome.lost_text, "show node n1"));
+        /* Where a run goes on without a node, srun may be told nothing after it is lost. */
+        CU_ASSERT_EQUAL(strstr(fake.link.outbox.data, "heartbeat") == NULL, goes_on);
+        fake_end();
     }
-    CU_ASSERT_EQUAL(lost(), 0);
-    fake_end();
-}
-
-TEST(waits_longer_for_one_that_has_not_begun)
-{
-    begin(JR_ON_FAILURE_STOP);
-    fake.nodes[2].is_prepared = false;
-    turn(JR_HEARTBEAT_MISSES * JR_HEARTBEAT_PATIENCE - 1, 3);
-    CU_ASSERT_EQUAL(lost(), 0);
-    turn(1, 3);
-    CU_ASSERT_EQUAL(lost(), 4);
-    fake_end();
 }
 
 /* What it says before it has heard of the attempt is of before; then it says that it has, and then
@@ -134,48 +135,6 @@ TEST(loses_one_before_the_run)
         CU_ASSERT_EQUAL(fake.controller.heartbeat.at, 0);
         fake_end();
     }
-}
-
-TEST(does_not_wait_for_one_that_is_done)
-{
-    begin(JR_ON_FAILURE_STOP);
-    fake.nodes[0].state = JR_NODE_DONE;
-    turn(10 * JR_HEARTBEAT_MISSES, 6);
-    CU_ASSERT_EQUAL(lost(), 0);
-    fake_end();
-}
-
-TEST(says_when_it_is_all_of_them)
-{
-    begin(JR_ON_FAILURE_STOP);
-    fake.nodes[0].state = JR_NODE_DONE;
-    turn(JR_HEARTBEAT_MISSES, 0);
-    CU_ASSERT_EQUAL(lost(), 6);
-    CU_ASSERT_PTR_NOT_NULL(strstr(fake.outcome.lost_text, "any node since"));
-    fake_end();
-    begin(JR_ON_FAILURE_STOP);
-    turn(JR_HEARTBEAT_MISSES, 1);
-    CU_ASSERT_EQUAL(lost(), 6);
-    CU_ASSERT_PTR_NOT_NULL(strstr(fake.outcome.lost_text, "node 1 (n1), nor of 1 other, since"));
-    fake_end();
-}
-
-TEST(goes_on_with_the_others_where_it_is_to)
-{
-    begin(JR_ON_FAILURE_CONTINUE);
-    turn(JR_HEARTBEAT_MISSES, 5);
-    CU_ASSERT_EQUAL(lost(), 2);
-    CU_ASSERT_FALSE(fake.run.stopped);
-    CU_ASSERT_EQUAL(fake.link.outbox.len, 0); /* nothing may be said */
-    turn(JR_HEARTBEAT_MISSES - 1, 1);
-    CU_ASSERT_EQUAL(lost(), 2);
-    turn(1, 1); /* and the next one is noticed, too */
-    CU_ASSERT_EQUAL(lost(), 6);
-    turn(100, 1);
-    CU_ASSERT_EQUAL(lost(), 6);
-    turn(JR_HEARTBEAT_MISSES, 0);
-    CU_ASSERT_EQUAL(lost(), 7);
-    fake_end();
 }
 
 TEST(gives_up_the_controller)
