@@ -22,7 +22,7 @@ static void take_note(void *data, const char *line)
 static void connect(const char *text)
 {
     static char path[64], *envp[2];
-    char file[128];
+    char file[512];
     fake_start();
     notes[0] = '\0';
     jr_link_close(&fake.link);
@@ -244,27 +244,61 @@ TEST(a_node_speaks_for_itself)
     fake_end();
 }
 
-/* An agent that was ready, and ended while others were waited for, is awaited no more; and what the
- * attempt before has left to show is told of. */
-TEST(a_run_begins_without_a_node)
+/* A run of three nodes that are ready, with a console of files. */
+static int run_nodes(struct jr_outcome *ret, uint32_t attempt)
 {
-    struct jr_outcome outcome = {0};
-    connect("exec cat > /dev/null");
     all_in(JR_NODE_READY);
-    fake.nodes[1].loss = strdup("gone");
-    fake.nodes[0].behind = true;
     fake.options.out_fd = openat(fake.scratch.fd, "out", O_RDWR | O_CREAT, 0600);
     fake.options.err_fd = openat(fake.scratch.fd, "err", O_RDWR | O_CREAT, 0600);
     fake.folder.dir_mode = 0700;
-    CU_ASSERT_EQUAL_FATAL(
-        jr_controller_run(&fake.controller, &outcome, &fake.plan, &fake.options, 2, &fake.err), 0);
+    int result =
+        jr_controller_run(&fake.controller, ret, &fake.plan, &fake.options, attempt, &fake.err);
+    (void)close(fake.options.out_fd);
+    (void)close(fake.options.err_fd);
+    return result;
+}
+
+/* An agent that was ready, and ended while others were waited for, is awaited no more; what the
+ * attempt before has left to show is told of, and who returned in it has not returned now. */
+TEST(a_run_begins_without_a_node)
+{
+    struct jr_outcome outcome = {0};
+    connect("exec cat > \"${0%/*}/heard\"");
+    fake.nodes[1].loss = strdup("gone");
+    fake.nodes[0].behind = fake.nodes[0].returned = fake.nodes[2].returned = true;
+    CU_ASSERT_EQUAL_FATAL(run_nodes(&outcome, 2), 0);
     JR_ASSERT_TEXT(outcome.lost_text, "gone");
     CU_ASSERT_EQUAL(outcome.ranks[2].end, JR_END_LOST);
     CU_ASSERT_EQUAL(outcome.ranks[3].end, JR_END_LOST);
     CU_ASSERT_FALSE(fake.nodes[0].behind);
+    CU_ASSERT_PTR_NULL(strstr(fake_read("heard"), "release"));
     CU_ASSERT_PTR_NOT_NULL(strstr(fake_read("err"), "had not shown all of attempt 1 when"));
-    (void)close(fake.options.out_fd);
-    (void)close(fake.options.err_fd);
+    jr_outcome_release(&outcome);
+    leave();
+}
+
+/* Signals of the caller: one that is handed on, and one that stops; the mask is as it was before.
+ */
+TEST(a_run_hands_signals_on)
+{
+    struct jr_signal_rule rule = {.name = (char[]){"USR2"}, .use = JR_ON_SIGNAL_FORWARD};
+    struct jr_outcome outcome = {0};
+    sigset_t mask;
+    connect("while read -r line; do echo \"$line\" >> \"${0%/*}/heard\"; case $line in\n"
+            "*'\"go\"'*) kill -USR2 $PPID;; *'\"signal\": 12'*) kill -TERM $PPID;;\n"
+            "*'\"stop\"'*) exit;; esac; done");
+    fake.policy.signals = &rule;
+    fake.policy.signals_count = 1;
+    CU_ASSERT_EQUAL_FATAL(run_nodes(&outcome, 1), 0);
+    CU_ASSERT_EQUAL(outcome.stop_signal, SIGTERM);
+    const char *first = strstr(fake_read("heard"), "\"signal\": 12");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(first);
+    const char *second = strstr(first, "\"signal\": 15");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(second);
+    CU_ASSERT_PTR_NOT_NULL(strstr(second, "\"stop\""));
+    CU_ASSERT_PTR_NULL(strstr(fake_read("heard"), "away")); /* it was no suspension */
+    (void)sigprocmask(SIG_BLOCK, NULL, &mask);
+    CU_ASSERT_FALSE(sigismember(&mask, SIGTERM));
     jr_outcome_release(&outcome);
     leave();
 }
