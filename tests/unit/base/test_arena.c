@@ -63,7 +63,7 @@ TEST(aligns_and_zeroes)
 
 TEST(copies_strings)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     CU_ASSERT_PTR_NULL(jr_arena_strdup(&arena, NULL));
     CU_ASSERT_PTR_NULL(jr_arena_strndup(&arena, NULL, 3));
     CU_ASSERT_FALSE(arena.failed);
@@ -71,25 +71,23 @@ TEST(copies_strings)
     JR_ASSERT_TEXT(jr_arena_strdup(&arena, "rank"), "rank");
     JR_ASSERT_TEXT(jr_arena_strndup(&arena, "rank", 2), "ra");
     JR_ASSERT_TEXT(jr_arena_printf(&arena, "%s-%d", "rank", 3), "rank-3");
-    jr_arena_release(&arena);
 }
 
 /* Two arrays of one count: what fails for one of them fails for both. */
 TEST(pushes_nothing_after_a_failure)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     int *items = NULL;
     size_t count = 0;
     CU_ASSERT_PTR_NOT_NULL(jr_arena_push(&arena, &items, &count, sizeof *items));
     CU_ASSERT_PTR_NULL(jr_arena_alloc(&arena, SIZE_MAX));
     CU_ASSERT_PTR_NULL(jr_arena_push(&arena, &items, &count, sizeof *items));
     CU_ASSERT_EQUAL(count, 1);
-    jr_arena_release(&arena);
 }
 
 TEST(zeroes_a_slot_again)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     int *items = NULL;
     size_t count = 0;
     for (int i = 0; i < 3; i++) {
@@ -100,7 +98,6 @@ TEST(zeroes_a_slot_again)
         count = 1;
     }
     CU_ASSERT_EQUAL(items[0], 7);
-    jr_arena_release(&arena);
 }
 
 /* Push 1, 2, 3 ... until there are so many. */
@@ -116,7 +113,7 @@ static void push_up_to(struct jr_arena *arena, uint64_t **items, size_t *count, 
 
 TEST(grows_in_place_what_is_last)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     uint64_t *items = NULL;
     size_t count = 0;
     push_up_to(&arena, &items, &count, 1);
@@ -131,18 +128,16 @@ TEST(grows_in_place_what_is_last)
     push_up_to(&arena, &items, &count, 5000);
     for (size_t i = 0; i < count; i++)
         CU_ASSERT_EQUAL_FATAL(items[i], i + 1);
-    jr_arena_release(&arena);
 }
 
 TEST(keeps_the_array_when_full)
 {
-    struct jr_arena arena = {.limit = 60};
+    JR_ARENA_CLEANUP struct jr_arena arena = {.limit = 60};
     uint64_t *items = NULL;
     size_t count = 0;
     while (jr_arena_push(&arena, &items, &count, sizeof *items) != NULL)
         items[count - 1] = count;
     CU_ASSERT_TRUE(arena.failed && count == 4 && items[3] == 4);
-    jr_arena_release(&arena);
 }
 
 TEST(adopts_what_another_owns)

@@ -127,11 +127,10 @@ TEST(wraps_words)
         {"", AS " a's b' c", 0, AS "\na's b' c"},
     };
     JR_EACH(row, rows) {
-        struct jr_buf buf = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf buf = JR_BUF_INIT;
         jr_buf_str(&buf, row->before);
         jr_buf_wrapped(&buf, row->text, row->indent);
         JR_ASSERT_TEXT(buf.len > 0 ? buf.data : "", row->after);
-        jr_buf_release(&buf);
     }
 }
 

@@ -34,8 +34,8 @@ static const char *behind(const char *text, int lines)
 TEST(shows_values)
 {
     JR_EACH(value, values) {
-        struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
-        struct jr_buf out = JR_BUF_INIT;
+        RELEASE(jr_diff_table_release) struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         struct jr_diff_table_row *row = jr_diff_table_add(&contrast, "f");
         CU_ASSERT_PTR_NOT_NULL_FATAL(row);
         row->a.value = value->a;
@@ -46,8 +46,6 @@ TEST(shows_values)
         jr_buf_clear(&out);
         jr_diff_table_markdown(&out, &contrast, "field");
         JR_ASSERT_TEXT(behind(out.data, 2), value->comment);
-        jr_buf_release(&out);
-        jr_diff_table_release(&contrast);
     }
 }
 
@@ -60,7 +58,7 @@ TEST(stands_below_names_on_a_narrow_terminal)
                                  "threads\n"
                                  "  A  -\n"
                                  "  B  8  hardware\n";
-    struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
+    RELEASE(jr_diff_table_release) struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
     struct jr_buf out JR_BUF_CLEANUP = {.width = 80};
     struct jr_diff_table_row *row = jr_diff_table_add(&contrast, "entrypoint.command");
     CU_ASSERT_PTR_NOT_NULL_FATAL(row);
@@ -76,14 +74,13 @@ TEST(stands_below_names_on_a_narrow_terminal)
     out.width = 200;
     jr_diff_table_text(&out, &contrast, "field");
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "field  "));
-    jr_diff_table_release(&contrast);
 }
 
 TEST(tells_where_from)
 {
     static const struct jr_source file = {.name = "t.yaml"};
-    struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
-    struct jr_buf out = JR_BUF_INIT;
+    RELEASE(jr_diff_table_release) struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     struct jr_diff_table_row *row = jr_diff_table_add(&contrast, "threads");
     row->a = (struct jr_diff_table_side){.value = "4", .from = "hardware"};
     row->b =
@@ -104,8 +101,6 @@ TEST(tells_where_from)
                              "\"line\": null, \"column\": null}, \"b\": {\"value\": \"16\", "
                              "\"from\": null, \"file\": \"t.yaml\", \"line\": 7, \"column\": 9}}]");
     json_decref(rows);
-    jr_buf_release(&out);
-    jr_diff_table_release(&contrast);
 }
 
 /* Long values are cut where they begin to differ, between code points. */
@@ -118,8 +113,8 @@ TEST(cuts_around_the_difference)
     (void)memcpy(b, a, sizeof a);
     b[200] = 'X';
     b[201] = 'Y';
-    struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
-    struct jr_buf out = JR_BUF_INIT;
+    RELEASE(jr_diff_table_release) struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     struct jr_diff_table_row *row = jr_diff_table_add(&contrast, "f");
     row->a.value = a;
     row->b.value = b;
@@ -132,8 +127,6 @@ TEST(cuts_around_the_difference)
         size = jr_utf8_decode(out.data + at, out.len - at, &point);
         CU_ASSERT_NOT_EQUAL_FATAL(size, 0);
     }
-    jr_buf_release(&out);
-    jr_diff_table_release(&contrast);
 }
 
 TEST(equal_values_do_not_differ)
@@ -172,25 +165,21 @@ static const struct {
 TEST(aligns_cells)
 {
     JR_EACH(row, vectors) {
-        struct jr_buf cells = JR_BUF_INIT, out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT, out = JR_BUF_INIT;
         jr_buf_str(&cells, row->cells);
         jr_buf_str(&out, ">");
         jr_table_add(&out, &cells, 2);
         CU_ASSERT_FALSE(out.failed);
         JR_ASSERT_TEXT(out.data + 1, row->table);
-        jr_buf_release(&cells);
-        jr_buf_release(&out);
     }
 }
 
 TEST(passes_failure_on)
 {
-    struct jr_buf cells = JR_BUF_INIT, out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT, out = JR_BUF_INIT;
     jr_buf_str(&cells, "a\n");
     cells.failed = true;
     jr_table_add(&out, &cells, 1);
     CU_ASSERT_TRUE(out.failed);
     CU_ASSERT_EQUAL(out.len, 0);
-    jr_buf_release(&cells);
-    jr_buf_release(&out);
 }

@@ -74,7 +74,7 @@ TEST(keeps_the_limit)
 TEST(reads_descriptors)
 {
     enum { PIECES = 5000 };
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
     JR_CLOSE int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     CU_ASSERT_EQUAL(jr_io_read_fd(&text, zero, 1000000, &err), -1);
@@ -91,7 +91,6 @@ TEST(reads_descriptors)
     CU_ASSERT_EQUAL(text.len, PIECES * 10);
     CU_ASSERT_EQUAL(strlen(text.data), PIECES * 10);
     CU_ASSERT_EQUAL(close(ends[0]), 0);
-    jr_buf_release(&text);
 }
 
 TEST(tells_of_a_full_or_broken_target)

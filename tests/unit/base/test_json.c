@@ -42,12 +42,11 @@ TEST(refuses_what_is_not_json)
 
 TEST(refuses_depth_without_end)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
     jr_buf_fill(&text, '[', 100000);
     CU_ASSERT_PTR_NULL(jr_json_parse(text.data, text.len, &err));
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "depth"));
-    jr_buf_release(&text);
 }
 
 TEST(reads_any_value_and_keeps_order)
@@ -173,12 +172,11 @@ static const char *const colors[] = {"red", "green"};
 
 static void check(const struct jr_json_shape *shape, const char *help, const char *expected)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     json_t *schema = jr_json_shape_schema(shape, help);
     CU_ASSERT_PTR_NOT_NULL_FATAL(schema);
     jr_json_print(&text, schema, 0);
     JR_ASSERT_TEXT(text.data, expected);
-    jr_buf_release(&text);
     json_decref(schema);
 }
 
@@ -310,7 +308,7 @@ TEST(rows_are_written_and_read)
          "'inner': {'span': 0.0, 'name': null}, 'list': []}"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_arena arena = JR_ARENA_INIT;
+        JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
         struct outer got = {0};
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         for (int again = 0; again < 2; again++) {
@@ -325,7 +323,6 @@ TEST(rows_are_written_and_read)
             json_decref(again ? json : NULL);
         }
         CU_ASSERT_EQUAL(got.small, i == 0 ? -1 : 7);
-        jr_arena_release(&arena);
     }
 }
 

@@ -50,7 +50,7 @@ TEST(reads_what_jansson_reads)
         {"[\"", "long #", "\"]"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
         struct jr_error err = {0};
         /* A text of the last is one string with breaks, which are escaped. */
         make_text(&text, texts[i][0], texts[i][1], texts[i][2]);
@@ -71,14 +71,12 @@ TEST(reads_what_jansson_reads)
         json_decref(expected);
         json_decref(head);
         json_decref(now);
-        jr_buf_release(&text);
-        jr_buf_release(&out);
     }
 }
 
 TEST(keeps_what_is_asked_for)
 {
-    struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
     struct jr_error err = {0};
     make_text(&text, "{\"first\": [", "#", "], \"whole\": [");
     make_text(&text, "", "#", "], \"head\": [");
@@ -91,8 +89,6 @@ TEST(keeps_what_is_asked_for)
     CU_ASSERT_TRUE(json_array_size(json_object_get(head, "head")) < ITEMS);
     CU_ASSERT_PTR_NULL(json_object_get(head, "none"));
     json_decref(head);
-    jr_buf_release(&text);
-    jr_buf_release(&out);
 }
 
 /* What jansson does not take, nor is taken here, wherever it is. */
@@ -125,7 +121,7 @@ TEST(refuses_what_jansson_refuses)
         {"[[", "1", "]"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
         struct jr_error err = {0}, mine = {0};
         make_text(&text, texts[i][0], texts[i][1], texts[i][2]);
         CU_ASSERT_PTR_NULL(jr_json_parse(text.data, text.len, &err));
@@ -136,22 +132,18 @@ TEST(refuses_what_jansson_refuses)
         CU_ASSERT_PTR_NOT_NULL(strstr(mine.text, "line "));
         CU_ASSERT_EQUAL(mine.sys, err.sys);
         json_decref(head);
-        jr_buf_release(&text);
-        jr_buf_release(&out);
     }
 }
 
 /* As deep as jansson goes, and not into the stack's end. */
 TEST(refuses_what_is_too_deep)
 {
-    struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
     struct jr_error err = {0};
     for (int i = 0; i < 3000000; i++)
         jr_buf_char(&text, '[');
     CU_ASSERT_PTR_NULL(jr_json_pieces(&out, text.data, text.len, NULL, &err));
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "depth"));
-    jr_buf_release(&text);
-    jr_buf_release(&out);
 }
 
 /* A text of one piece is a tree. */
@@ -159,16 +151,14 @@ TEST(reads_small_ones_whole)
 {
     static const char *const texts[] = {"[]", "{\"a\": [1, {}]}", "1", " \"x\" ", "null"};
     JR_EACH(row, texts) {
-        struct jr_buf out = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         json_t *expected = jr_json_parse(*row, strlen(*row), NULL);
         json_t *head = jr_json_pieces(&out, *row, strlen(*row), NULL, NULL);
         CU_ASSERT_TRUE(json_equal(head, expected));
         json_decref(head);
         json_decref(expected);
-        jr_buf_release(&out);
     }
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     CU_ASSERT_PTR_NULL(jr_json_pieces(&out, "", 0, NULL, NULL));
     CU_ASSERT_PTR_NULL(jr_json_pieces(&out, "[", 1, NULL, NULL));
-    jr_buf_release(&out);
 }

@@ -41,7 +41,7 @@ TEST(other_names_mean_no_signal)
 TEST(users_have_names_or_are_numbers)
 {
     enum { NOBODY = 64123 }; /* has no name */
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     const struct passwd *entry = getpwuid(0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
@@ -55,5 +55,4 @@ TEST(users_have_names_or_are_numbers)
         jr_user_print(&out, NOBODY);
         JR_ASSERT_TEXT(out.data, "64123");
     }
-    jr_arena_release(&arena);
 }

@@ -52,14 +52,13 @@ TEST(refers)
 
 TEST(copies)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     char *const values[] = {(char *)"hunter2-long", (char *)"hunter2", NULL};
     const char *plain = "nothing here";
     CU_ASSERT_PTR_EQUAL(jr_redact_copy(&arena, plain, values), plain);
     CU_ASSERT_PTR_EQUAL(jr_redact_copy(&arena, plain, NULL), plain);
     CU_ASSERT_PTR_NULL(jr_redact_copy(&arena, NULL, values));
     JR_ASSERT_TEXT(jr_redact_copy(&arena, "xhunter2-longhunter2", values), "x<redacted><redacted>");
-    jr_arena_release(&arena);
 }
 
 TEST(what_is_telling)

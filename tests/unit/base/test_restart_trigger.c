@@ -45,7 +45,7 @@ TEST(refuses)
         {"stderr:/(/", "(", "parenthes"},
         {"stderr:/a[b/", "b", "character class"},
     };
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     JR_EACH(row, bad) {
         struct jr_restart_trigger trigger;
         struct jr_restart_trigger_fault fault = {0};
@@ -59,7 +59,6 @@ TEST(refuses)
         CU_ASSERT_EQUAL(fault.regex,
                         strncmp(text, "stderr:/", 8) == 0 && strstr(fault.text, "slashes") == NULL);
     }
-    jr_arena_release(&arena);
 }
 
 TEST(has_one_normal_form)

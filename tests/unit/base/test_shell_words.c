@@ -50,10 +50,9 @@ TEST(says_when_memory_runs_out)
 {
     struct jr_shell_words words;
     struct jr_error err = {0};
-    struct jr_arena small = {.limit = 16};
+    JR_ARENA_CLEANUP struct jr_arena small = {.limit = 16};
     CU_ASSERT_EQUAL(jr_shell_split(&words, &small, "a b c d e f g h i j", &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
-    jr_arena_release(&small);
 }
 
 TEST(splits)

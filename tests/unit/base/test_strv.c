@@ -39,7 +39,7 @@ static struct jr_strv environment(struct jr_arena *arena)
 
 TEST(looks_up)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     char *const *envp = environment(&arena).items;
     CU_ASSERT_PTR_NULL(jr_env_get(NULL, "PATH"));
     CU_ASSERT_PTR_NULL(jr_env_get(envp, "PAT"));
@@ -48,12 +48,11 @@ TEST(looks_up)
     JR_ASSERT_TEXT(jr_env_get(envp, "PATH"), "/bin");
     JR_ASSERT_TEXT(jr_env_get(envp, "EMPTY"), "");
     JR_ASSERT_TEXT(jr_env_get(envp, "PMI_SIZE"), "8");
-    jr_arena_release(&arena);
 }
 
 TEST(unsets)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv env = {0};
     jr_env_unset(&env, "*");
     env = environment(&arena);
@@ -69,7 +68,6 @@ TEST(unsets)
     JR_ASSERT_TEXT(env.items[0], "NOTHING");
     jr_strv_push(&env, &arena, (char *)"AGAIN=1");
     JR_ASSERT_TEXT(jr_env_get(env.items, "AGAIN"), "1");
-    jr_arena_release(&arena);
 }
 
 TEST(matches)
@@ -102,7 +100,7 @@ TEST(matches_as_fnmatch_does)
 
 TEST(copies)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct jr_strv strv = {.count = 3};
     jr_strv_copy(&strv, &arena, NULL);
     CU_ASSERT_EQUAL(strv.count, 0);
@@ -112,5 +110,4 @@ TEST(copies)
     CU_ASSERT_PTR_NOT_EQUAL(strv.items, original.items);
     CU_ASSERT_PTR_EQUAL(strv.items[0], original.items[0]);
     CU_ASSERT_PTR_NULL(strv.items[strv.count]);
-    jr_arena_release(&arena);
 }

@@ -17,7 +17,7 @@ static void check(const struct jr_diags *diags, enum jr_diag_format format, bool
 
 TEST(shows_no_more_than_it_knows)
 {
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_source bare = source("--set", NULL);
     struct jr_span nowhere = {0};
     jr_diags_error(&diags, JR_CODE_FILE_UNREADABLE, nowhere, NULL, "nothing");
@@ -36,7 +36,6 @@ TEST(shows_no_more_than_it_knows)
           "error: nothing [JR0101]\n"
           "--set: error: cannot read it [JR0101]\n"
           "--set:1:12: error: bad [JR0211]\n");
-    jr_diags_release(&diags);
 }
 
 TEST(looks_as_drawn)
@@ -45,7 +44,7 @@ TEST(looks_as_drawn)
                                                   "paralelism: {model: 2}\n\n\nworld_size: 6\n"
                                                   "parallelism:\n  model: 2\n");
     struct jr_source base = source("base.yaml", "a\nworld_size: 6");
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&train, 6, 1, 11),
                                           NULL, "unknown field 'paralelism'");
     jr_diag_help(&diags, diag, "did you mean '%s'?", "parallelism");
@@ -71,7 +70,6 @@ TEST(looks_as_drawn)
           "base.yaml:2:13: note: stated here\n"
           "   2 | world_size: 6\n"
           "     |             -\n");
-    jr_diags_release(&diags);
 }
 
 /* On a terminal of 40 columns: no word is broken, and what helps stands on a line of its own where
@@ -79,7 +77,7 @@ TEST(looks_as_drawn)
 TEST(breaks_lines)
 {
     struct jr_source text = source("t.yaml", "a: 1\nname: a text that is longer than a line\n");
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 4, 5), NULL,
                                           "the value wants 'one or two', and not this one");
     jr_diag_help(&diags, diag, "write b");
@@ -111,7 +109,6 @@ TEST(breaks_lines)
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n    wants 'one or two'"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\033[1;33m^^^^\033[0m\n    \033[36m = "
                                             "\033[0m\033[1;33mhelp: another"));
-    jr_diags_release(&diags);
 }
 
 /* The two lines that quote one span. */
@@ -148,14 +145,13 @@ TEST(aligns_marks)
     JR_EACH(row, vectors) {
         struct jr_source text = source("f", row->text);
         struct jr_span place = {&text, row->line, row->column, row->end_line, row->end_column};
-        struct jr_diags diags = JR_DIAGS_INIT;
+        RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_diags_error(&diags, JR_CODE_WRONG_VALUE, place, NULL, "m");
         jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
         const char *quoted = strchr(out.data, '\n');
         CU_ASSERT_PTR_NOT_NULL_FATAL(quoted);
         JR_ASSERT_TEXT(quoted + 1, row->quoted);
-        jr_diags_release(&diags);
     }
 }
 
@@ -170,7 +166,7 @@ TEST(cuts_long_lines)
         {400, 390, true, false}, {65536, 65535, true, false},
     };
     JR_EACH(row, vectors) {
-        struct jr_diags diags = JR_DIAGS_INIT;
+        RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
         JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT, out = JR_BUF_INIT;
         jr_buf_fill(&line, '-', row->len);
         line.data[row->column - 1] = 'X';
@@ -183,13 +179,12 @@ TEST(cuts_long_lines)
         CU_ASSERT_EQUAL(strncmp(quoted + 7, "...", 3) == 0, row->head);
         CU_ASSERT_EQUAL(strncmp(marks - 4, "...\n", 4) == 0, row->tail);
         CU_ASSERT_EQUAL(strchr(quoted, 'X') - quoted, strchr(marks, '^') - marks);
-        jr_diags_release(&diags);
     }
 }
 
 TEST(quotes_no_endless_line)
 {
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     jr_buf_fill(&line, '-', 65537);
     jr_buf_str(&line, "\nnext\n");
@@ -199,7 +194,6 @@ TEST(quotes_no_endless_line)
     check(&diags, JR_DIAG_HUMAN, false,
           "f:1:7: error[JR0211]: m\n"
           "f:2:4: error[JR0211]: m\n   2 | next\n     |    ^\n");
-    jr_diags_release(&diags);
 }
 
 /* Whatever the order in which they come. */
@@ -210,7 +204,7 @@ TEST(finds_lines_forth_and_back)
                                          "   2 | b\n", NULL,         "   3 | c\n"};
     struct jr_source text = source("f", "a\nb\nc"), other = source("g", "d");
     JR_BUF_CLEANUP struct jr_buf expected = JR_BUF_INIT;
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, lines[i], 1, 2), NULL, "m");
         jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&other, 1, 1, 2), NULL, "m");
@@ -220,13 +214,12 @@ TEST(finds_lines_forth_and_back)
         jr_buf_str(&expected, "g:1:1: error[JR0211]: m\n   1 | d\n     | ^\n");
     }
     check(&diags, JR_DIAG_HUMAN, false, expected.data);
-    jr_diags_release(&diags);
 }
 
 TEST(lets_no_text_pose_as_output)
 {
     struct jr_source text = source("a\nb.yaml", "k: \"x\033[31m\"\n");
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2), NULL,
                                           "unknown field '%s'", "x\njobrun: succeeded");
     jr_diag_help(&diags, diag, "not\r%s", "\033[1A");
@@ -239,20 +232,18 @@ TEST(lets_no_text_pose_as_output)
           "     | - here\\x0a\n");
     check(&diags, JR_DIAG_SHORT, false,
           "a\\x0ab.yaml:1:1: error: unknown field 'x\\x0ajobrun: succeeded' [JR0203]\n");
-    jr_diags_release(&diags);
 }
 
 TEST(colors)
 {
     struct jr_source text = source("f", "a: x\n");
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     jr_diags_warning(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 4, 5), NULL, "m");
     check(&diags, JR_DIAG_HUMAN, true,
           "f:1:4: \033[1;33mwarning[JR0211]\033[0m: \033[1mm\033[0m\n"
           "\033[36m   1 |\033[0m a: x\n"
           "\033[36m     |\033[0m    \033[1;33m^\033[0m\n");
     check(&diags, JR_DIAG_SHORT, true, "f:1:4: warning: m [JR0211]\n");
-    jr_diags_release(&diags);
 }
 
 TEST(writes_json)
@@ -305,7 +296,7 @@ TEST(sorts)
         {&a, JR_CODE_UNKNOWN_FIELD, 1, 9},   {&a, JR_CODE_UNKNOWN_FIELD, 2, 2},
         {NULL, JR_CODE_UNKNOWN_FIELD, 0, 0},
     };
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     char order[8] = "";
     JR_EACH(row, rows)
         jr_diags_error(&diags, row->code, span(row->source, row->line, row->column, 20), NULL,
@@ -318,7 +309,6 @@ TEST(sorts)
     for (size_t i = 0; i < diags.count; i++)
         order[i] = diags.items[i].message[0];
     JR_ASSERT_TEXT(order, "6423150");
-    jr_diags_release(&diags);
 }
 
 /* One finding of each of three files, and which of them are told. By which route a file was come to
@@ -344,7 +334,7 @@ TEST(folds)
         {&again, &a, JR_CODE_WORLD_SIZE_INDIVISIBLE, "m", false},
     };
     JR_EACH(row, vectors) {
-        struct jr_diags diags = JR_DIAGS_INIT;
+        RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
         struct jr_diag *diag;
         (void)jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 1, 2), "p", "m");
         diag = jr_diags_error(&diags, JR_CODE_WORLD_SIZE_INDIVISIBLE, span(&a, 1, 1, 2), "p", "m");
@@ -360,7 +350,6 @@ TEST(folds)
         CU_ASSERT_EQUAL(diags.errors, row->told ? 3 : 2);
         CU_ASSERT_EQUAL(diags.warnings, 1);
         CU_ASSERT_EQUAL(diags.items[diags.count - 1].severity, JR_SEVERITY_WARNING);
-        jr_diags_release(&diags);
     }
 }
 
@@ -368,7 +357,7 @@ TEST(folds)
  */
 TEST(forgets_from_a_number_on)
 {
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     const struct jr_span at = {0};
     (void)jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, at, NULL, "0");
     (void)jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, at, NULL, "1");
@@ -386,14 +375,13 @@ TEST(forgets_from_a_number_on)
     JR_ASSERT_TEXT(diags.items[1].message, "n");
     jr_diags_drop_from(&diags, 0);
     CU_ASSERT_EQUAL(diags.errors + diags.warnings + diags.count, 0);
-    jr_diags_release(&diags);
 }
 
 /* More than are kept, and more than there is memory for. */
 TEST(counts_what_it_does_not_keep)
 {
     for (int starved = 0; starved < 2; starved++) {
-        struct jr_diags diags = {.arena.limit = starved != 0 ? 2000 : 0};
+        RELEASE(jr_diags_release) struct jr_diags diags = {.arena.limit = starved != 0 ? 2000 : 0};
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         for (int i = 0; i < 1005; i++) {
             struct jr_diag *diag =
@@ -409,7 +397,6 @@ TEST(counts_what_it_does_not_keep)
         jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
         CU_ASSERT_EQUAL(out.failed, starved != 0);
         CU_ASSERT_TRUE(starved != 0 || strstr(out.data, "\n5 more findings are not shown") != NULL);
-        jr_diags_release(&diags);
     }
 }
 
@@ -417,7 +404,7 @@ TEST(copies_what_it_is_given)
 {
     struct jr_source text = source("f", "ab\n");
     char path[] = "path", note[] = "note", fix[] = "help";
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag *diag = jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2),
                                             path, "%s", "message");
     jr_diag_help(&diags, diag, "%s", "help");
@@ -430,7 +417,6 @@ TEST(copies_what_it_is_given)
     check(&diags, JR_DIAG_HUMAN, false,
           "f:1:1: warning[JR0203]: message\n   1 | ab\n     | ^ help: help\n"
           "   1 | ab\n     |  - note\n");
-    jr_diags_release(&diags);
 }
 
 TEST(finds_codes)
@@ -488,14 +474,13 @@ TEST(keeps_its_table_in_order)
 
 TEST(tells_the_code_of_a_finding)
 {
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     const struct jr_diag none = {0}, *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD,
                                                             (struct jr_span){0}, NULL, "unknown");
     JR_ASSERT_TEXT(diag->code, "JR0203");
     CU_ASSERT_TRUE(jr_diag_is(diag, JR_CODE_UNKNOWN_FIELD));
     CU_ASSERT_FALSE(jr_diag_is(diag, JR_CODE_FOREIGN_FIELD));
     CU_ASSERT_FALSE(jr_diag_is(&none, JR_CODE_UNKNOWN_FIELD));
-    jr_diags_release(&diags);
 }
 
 /* The table is made of the file of that name, not of any other. */

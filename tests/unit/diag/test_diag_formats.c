@@ -97,20 +97,19 @@ TEST(github_escapes)
     JR_EACH(row, vectors) {
         JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
         struct jr_source text = source(row->name, NULL);
-        struct jr_diags diags = JR_DIAGS_INIT;
+        RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
         struct jr_diag_report report = {.diags = &diags};
         jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 2, 3), NULL, "%s",
                        row->message);
         jr_buf_printf(&line, "::error title=JR0203%%3A unknown field,%s\n", row->line);
         check(&report, JR_DIAG_GITHUB, line.data);
-        jr_diags_release(&diags);
     }
 }
 
 TEST(github_tells_the_worst_first)
 {
     struct jr_source text = source("./a.yaml", "a: 1\nb: 2\n");
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag_report report = {.diags = &diags, .root = "/w", .cwd = "/w/s"};
     struct jr_span lines = {&text, 1, 4, 2, 2};
     jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 0, 0, 0), NULL, "whole");
@@ -131,13 +130,12 @@ TEST(github_tells_the_worst_first)
     jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "more");
     jr_diags_report(&eleven, &report, JR_DIAG_GITHUB);
     CU_ASSERT_PTR_NOT_NULL(strstr(eleven.data, "\nGitHub shows the first 10 "));
-    jr_diags_release(&diags);
 }
 
 TEST(gitlab_reports)
 {
     struct jr_source text = source("./a\xff", NULL);
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag_report report = {.diags = &diags, .root = "/w", .cwd = "/w"};
     struct jr_span lines = {&text, 7, 4, 9, 2};
     check(&report, JR_DIAG_GITLAB, "[]\n");
@@ -154,7 +152,6 @@ TEST(gitlab_reports)
     check_at(json, "1.severity", "'minor'");
     check_at(json, "1.location", "{'path': '.', 'lines': {'begin': 1}}");
     json_decref(json);
-    jr_diags_release(&diags);
 }
 
 /* The fingerprints of findings, given in rows. */
@@ -215,7 +212,7 @@ TEST(fingerprints_are_unique_and_stay)
 TEST(sarif_reports)
 {
     struct jr_source text = source("a b%\xc3\xa9:.yaml", "nods: 2\n");
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag_report report = {.diags = &diags, .root = "/w", .cwd = "/w"};
     struct jr_span where = span(&text, 1, 1, 5);
     struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, where, "nods",
@@ -252,7 +249,6 @@ TEST(sarif_reports)
     const char *print = json_string_value(at(result, "partialFingerprints.jobrunFieldHash/v1"));
     CU_ASSERT_TRUE(print != NULL && strlen(print) == 64);
     json_decref(json);
-    jr_diags_release(&diags);
 }
 
 TEST(sarif_shares_rules)
@@ -261,7 +257,7 @@ TEST(sarif_shares_rules)
                                      JR_CODE_WRONG_VALUE, 9999};
     static const char *const indices[] = {"0", "1", "0", "nothing"};
     struct jr_source text = source("/else/where", NULL);
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag_report report = {.diags = &diags, .root = "/w", .cwd = "/w"};
     json_t *none = report_json(&report, JR_DIAG_SARIF);
     check_at(none, "runs.0.results", "[]");
@@ -285,7 +281,6 @@ TEST(sarif_shares_rules)
     check_at(json, "runs.0.invocations.0.toolExecutionNotifications.0.message",
              "{'text': '5 more findings are not listed.'}");
     json_decref(json);
-    jr_diags_release(&diags);
 }
 
 #define HEAD(counts)                                                                               \
@@ -297,7 +292,7 @@ TEST(sarif_shares_rules)
 TEST(junit_escapes)
 {
     struct jr_source text = source("a", "<&\"'>\x01\xef\xbf\xbf\n");
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_checked files[] = {{.name = "<a&\"b\n\xef\xbf\xbe\xff>", .count = 1, .errors = 1}};
     struct jr_diag_report report = {.diags = &diags, .files = files, .files_count = 1};
     jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2), NULL,
@@ -315,14 +310,13 @@ TEST(junit_escapes)
                                                              "| ^\n"
                                                              "</failure>\n    "
                                                              "</testcase>\n" TAIL);
-    jr_diags_release(&diags);
 }
 
 /* A case for each file, the good ones too; warnings fail where they count. */
 TEST(junit_has_a_case_for_each_file)
 {
     struct jr_source base = source("base", NULL);
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_checked files[] = {
         {.name = "./good"},
         {.name = "./odd", .first = 0, .count = 1, .warnings = 1},
@@ -349,14 +343,13 @@ TEST(junit_has_a_case_for_each_file)
                      "</failure>\n    </testcase>\n" BAD TAIL);
     report.files_count = 0;
     check(&report, JR_DIAG_JUNIT, HEAD("tests=\"0\" failures=\"0\"") TAIL);
-    jr_diags_release(&diags);
 }
 
 /* Each line is the finding as the object of the contract has it. */
 TEST(jsonl_is_json_by_lines)
 {
     struct jr_source text = source("a", "k: v\n");
-    struct jr_diags diags = JR_DIAGS_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag_report report = {.diags = &diags};
     check(&report, JR_DIAG_JSONL, "");
     jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2), NULL, "a\n\xff");
@@ -370,7 +363,6 @@ TEST(jsonl_is_json_by_lines)
     }
     JR_ASSERT_TEXT(lines.data, expected.data);
     json_decref(whole);
-    jr_diags_release(&diags);
 }
 
 TEST(sums_up)

@@ -31,9 +31,9 @@ static void check(const struct vector *vector)
 {
     const struct jr_source source = {
         .name = "a", .text = vector->before, .len = strlen(vector->before)};
-    struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_buf out = JR_BUF_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     size_t made;
     for (size_t i = 0; i < MOST && vector->wishes[i].text != NULL; i++)
         add(&diags, &source, &vector->wishes[i]);
@@ -42,9 +42,6 @@ static void check(const struct vector *vector)
     CU_ASSERT_EQUAL(made, vector->made);
     jr_fix_apply(&out, &source, edits, made);
     JR_ASSERT_TEXT(out.data, vector->after);
-    jr_buf_release(&out);
-    jr_arena_release(&arena);
-    jr_diags_release(&diags);
 }
 
 #define CHECK_ALL(vectors)                                                                         \
@@ -93,8 +90,8 @@ TEST(leaves_the_fixes_of_other_texts)
     const struct jr_source mine = {.name = "a", .text = "ab", .len = 2};
     const struct jr_source other = mine;
     const struct wish wish = {1, 1, 1, 2, "x"};
-    struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_arena arena = JR_ARENA_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     size_t made = 7;
     add(&diags, &other, &wish);
     (void)jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){&mine, 1, 1, 1, 2}, NULL,
@@ -107,8 +104,6 @@ TEST(leaves_the_fixes_of_other_texts)
     CU_ASSERT_PTR_NULL(jr_fix_choose(&arena, &other, &diags, &made));
     CU_ASSERT_EQUAL(made, 0);
     CU_ASSERT_TRUE(arena.failed);
-    jr_arena_release(&arena);
-    jr_diags_release(&diags);
 }
 
 TEST(writes_in_order)
@@ -157,9 +152,9 @@ TEST(tells_each)
     const char text[] = "a: \x1b[2J\n\xff: 1\nb: '4'\n";
     const struct jr_source source = {.name = "s\n.yaml", .text = text, .len = sizeof text - 1};
     const struct wish wishes[] = {{2, 1, 2, 2, "b\nc"}, {1, 4, 1, 8, ""}, {3, 4, 3, 7, "4"}};
-    struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_buf out = JR_BUF_INIT;
+    RELEASE(jr_diags_release) struct jr_diags diags = JR_DIAGS_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     size_t count;
     for (size_t i = 0; i < 3; i++)
         add(&diags, &source, &wishes[i]);
@@ -169,7 +164,4 @@ TEST(tells_each)
     JR_ASSERT_TEXT(out.data, "s\\x0a.yaml:1:4: fixed: '\\x1b[2J' -> '' [JR0203]\n"
                              "s\\x0a.yaml:2:1: fixed: '\\xff' -> 'b\\x0ac' [JR0203]\n"
                              "s\\x0a.yaml:3:4: fixed: `'4'` -> `4` [JR0203]\n");
-    jr_buf_release(&out);
-    jr_arena_release(&arena);
-    jr_diags_release(&diags);
 }
