@@ -571,7 +571,7 @@ static int compare_result_paths(const void *a, const void *b)
 static enum jr_status check_result_paths(struct jr_build *build, const struct jr_set *required,
                                          uint32_t first, uint32_t end)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     struct place *places = jr_arena_array(&arena, end - first, sizeof *places);
     enum jr_status status = JR_STATUS_OK;
     size_t count = 0;
@@ -601,7 +601,6 @@ static enum jr_status check_result_paths(struct jr_build *build, const struct jr
                      x->rank);
         status = JR_STATUS_INVALID;
     }
-    jr_arena_release(&arena);
     return status;
 }
 

@@ -76,11 +76,10 @@ static void put_variable(struct jr_buf *out, const struct jr_plan *plan, const c
 static void put_rank_command(struct jr_buf *out, const struct dialect *dialect,
                              const struct jr_plan *plan, uint32_t number)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
+    JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_plan_rank whole = jr_plan_rank_at(plan, number, &arena), *rank = &whole;
     if (arena.failed) {
         out->failed = true;
-        jr_arena_release(&arena);
         return;
     }
     jr_buf_printf(out, NEXT "%s-n 1 %s ", number > 0 ? ": " : "", dialect->workdir);
@@ -92,7 +91,6 @@ static void put_rank_command(struct jr_buf *out, const struct dialect *dialect,
         jr_buf_char(out, ' ');
         jr_engine_word(out, *word);
     }
-    jr_arena_release(&arena);
 }
 
 static const char *mpi_refusal(const struct jr_plan *plan)
