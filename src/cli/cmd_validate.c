@@ -35,14 +35,6 @@ static struct jr_check_options check_options(const struct jr_cli *cli)
     };
 }
 
-static bool names_input(const struct jr_cli *cli)
-{
-    int i = 0;
-    while (i < cli->words_count && strcmp(cli->words[i], "-") != 0)
-        i++;
-    return i < cli->words_count;
-}
-
 /* Say what was fixed, unless nothing is to be said of specs that are good. */
 static void print_fixes(const struct jr_cli *cli, struct jr_buf *told)
 {
@@ -71,25 +63,14 @@ static int fix_stdin(struct jr_spec_checks *checks, const struct jr_cli *cli)
     return status;
 }
 
-/* Whether the file is fixed as far as it can be. */
-static bool fix_one_file(const struct jr_spec_checks *checks, const struct jr_cli *cli,
-                         const char *path)
-{
-    struct jr_buf told = JR_BUF_INIT;
-    struct jr_error err = {0};
-    bool fixed = jr_fix_file(&told, path, &checks->options, &err) == 0;
-    if (!fixed)
-        (void)jr_cli_say(cli, 0, "%s: not fixed: %s", path, err.text);
-    print_fixes(cli, &told);
-    return fixed;
-}
-
 /* Fix all before any is checked: the findings of one may lie in another. Returns the exit status, 0
  * to continue. */
 static int fix_found_specs(struct jr_spec_checks *checks, const struct jr_cli *cli,
                            bool *ret_unfixed)
 {
-    bool input = names_input(cli);
+    bool input = false;
+    for (int i = 0; i < cli->words_count; i++)
+        input |= strcmp(cli->words[i], "-") == 0;
     if (input && cli->words_count > 1)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "with --fix, - must be the only spec, because the "
@@ -98,8 +79,15 @@ static int fix_found_specs(struct jr_spec_checks *checks, const struct jr_cli *c
         return fix_stdin(checks, cli);
     for (size_t i = 0; i < checks->finds.count; i++) {
         const struct jr_found_specs *found = &checks->finds.items[i];
-        if (found->why == NULL && !found->guessed && !fix_one_file(checks, cli, found->path))
+        struct jr_buf told = JR_BUF_INIT;
+        struct jr_error err = {0};
+        if (found->why != NULL || found->guessed)
+            continue;
+        if (jr_fix_file(&told, found->path, &checks->options, &err) != 0) {
+            (void)jr_cli_say(cli, 0, "%s: not fixed: %s", found->path, err.text);
             *ret_unfixed = true;
+        }
+        print_fixes(cli, &told);
     }
     return 0;
 }
@@ -136,25 +124,6 @@ static int print_checks(const struct jr_spec_checks *checks, const struct jr_cli
     return (int)checks->status;
 }
 
-/* Say how many files a folder has that are taken for no specs. */
-static void print_passed(const struct jr_spec_checks *checks, const struct jr_cli *cli)
-{
-    size_t passed = checks->finds.passed;
-    if (passed > 0 && !cli->quiet)
-        (void)jr_cli_say(cli, 0,
-                         "%zu other YAML file%s passed over: the top level "
-                         "does not have `version` and another field of a spec",
-                         passed, passed == 1 ? " was" : "s were");
-}
-
-/* Specs come and go, by the hundred, and the memory of one does for the next:
- * it is not given back to the kernel in between. */
-static void keep_memory(void)
-{
-    enum { KEPT = 64 << 20 };
-    (void)mallopt(M_TRIM_THRESHOLD, KEPT);
-}
-
 /* Check what the words mean, and fix it before with --fix. */
 static int validate_words(struct jr_spec_checks *checks, const struct jr_cli *cli,
                           enum jr_diag_format format)
@@ -166,10 +135,17 @@ static int validate_words(struct jr_spec_checks *checks, const struct jr_cli *cl
         status = fix_found_specs(checks, cli, &unfixed);
     if (status != 0)
         return status;
-    keep_memory();
+    /* Specs come and go, by the hundred, and the memory of one does for the next: it is not given
+     * back to the kernel in between. */
+    (void)mallopt(M_TRIM_THRESHOLD, 64 << 20);
     jr_spec_checks_run(checks);
     status = print_checks(checks, cli, format, unfixed);
-    print_passed(checks, cli);
+    size_t passed = checks->finds.passed; /* files of a folder that are taken for no specs */
+    if (passed > 0 && !cli->quiet)
+        (void)jr_cli_say(cli, 0,
+                         "%zu other YAML file%s passed over: the top level "
+                         "does not have `version` and another field of a spec",
+                         passed, passed == 1 ? " was" : "s were");
     return status;
 }
 
@@ -205,20 +181,17 @@ static void note_diff_line(void *data, const char *line)
     (void)jr_cli_say(data, 0, "%s", line);
 }
 
-static int print_diff(const struct jr_cli *cli, struct jr_diff *diff)
-{
-    int status = jr_cli_out(cli, &diff->text);
-    if (status == 0 && diff->invalid)
-        return JR_STATUS_INVALID;
-    return status == 0 && cli->exit_code && diff->differs ? JR_STATUS_FAILED : status;
-}
-
 /* Print what differs, or why that is not known. */
 static int conclude_diff(const struct jr_cli *cli, struct jr_diff *diff, enum jr_status status,
                          const struct jr_error *err)
 {
-    if (status == JR_STATUS_OK)
-        return print_diff(cli, diff);
+    if (status == JR_STATUS_OK) {
+        int printed = jr_cli_out(cli, &diff->text);
+        return printed != 0                      ? printed
+               : diff->invalid                   ? JR_STATUS_INVALID
+               : cli->exit_code && diff->differs ? JR_STATUS_FAILED
+                                                 : 0;
+    }
     if (err->text[0] != '\0')
         (void)jr_cli_say(cli, (int)status, "%s", err->text);
     jr_cli_diags(cli, &diff->diags);
@@ -243,16 +216,6 @@ static int diff_two_words(struct jr_cli *cli, const struct jr_diff_options *opti
     return status;
 }
 
-static int diff_folders(const struct jr_cli *cli, const struct jr_diff_options *options)
-{
-    struct jr_diff diff;
-    struct jr_error err = {0};
-    enum jr_status made = jr_diff_tree(&diff, cli->words, cli->words_count, options, &err);
-    int status = conclude_diff(cli, &diff, made, &err);
-    jr_diff_release(&diff);
-    return status;
-}
-
 int jr_cmd_diff(struct jr_cli *cli)
 {
     static const char *const formats[] = {"text", "json", "markdown", NULL};
@@ -270,8 +233,14 @@ int jr_cmd_diff(struct jr_cli *cli)
         .note = note_diff_line,
         .data = cli,
     };
-    if (cli->rev != NULL)
-        return diff_folders(cli, &options);
+    if (cli->rev != NULL) {
+        struct jr_diff diff;
+        struct jr_error err = {0};
+        enum jr_status made = jr_diff_tree(&diff, cli->words, cli->words_count, &options, &err);
+        int status = conclude_diff(cli, &diff, made, &err);
+        jr_diff_release(&diff);
+        return status;
+    }
     if (cli->words_count == 2)
         return diff_two_words(cli, &options);
     return jr_cli_say(cli, JR_STATUS_USAGE,

@@ -26,11 +26,6 @@ static bool takes_no_word(const char *here)
     return verb != NULL && verb->words[0] == '\0';
 }
 
-static bool is_word_of_compose(const char *word)
-{
-    return strcmp(word, "-f") == 0 || strcmp(word, "-d") == 0;
-}
-
 /* Append the one spec that is here, or SPEC. */
 static void add_only_spec(struct jr_buf *line)
 {
@@ -49,7 +44,7 @@ static void add_words(struct jr_buf *out, const struct jr_cli *cli, const char *
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     for (char *const *at = cli->argv + 1; *at != NULL; at++) {
-        if (strcmp(here, "run") == 0 && is_word_of_compose(*at))
+        if (strcmp(here, "run") == 0 && (strcmp(*at, "-f") == 0 || strcmp(*at, "-d") == 0))
             continue; /* apply -f FILE, up -d */
         if (line.len > 0)
             jr_buf_char(&line, ' ');
@@ -391,23 +386,6 @@ static int refuse_first_setting(const struct jr_cli *cli, const char *word)
                       word, setting.failed ? "" : setting.data);
 }
 
-static bool is_run_folder(const char *path)
-{
-    JR_BUF_CLEANUP struct jr_buf record = JR_BUF_INIT;
-    jr_buf_printf(&record, "%s/run.json", path);
-    return !record.failed && access(record.data, F_OK) == 0;
-}
-
-/* The folder of a run where a spec is wanted. */
-static int refuse_run_folder(const struct jr_cli *cli, const char *word)
-{
-    JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT;
-    jr_shell_quote(&quoted, word);
-    return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "'%s' is a run, not a spec; to run it again, type: jobrun rerun %s", word,
-                      quoted.failed ? word : quoted.data);
-}
-
 int jr_mistake_verb_script(const struct jr_cli *cli)
 {
     const char *word = cli->words[0];
@@ -424,8 +402,16 @@ int jr_mistake_first_word(const struct jr_cli *cli)
         return 0;
     if (jr_line_is_python(word))
         return print_program_line(cli, "a Python script", jr_line_interpreter(word));
-    if (access(word, F_OK) == 0)
-        return is_run_folder(word) ? refuse_run_folder(cli, word) : 0;
+    if (access(word, F_OK) == 0) {
+        JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT, record = JR_BUF_INIT;
+        jr_buf_printf(&record, "%s/run.json", word);
+        if (record.failed || access(record.data, F_OK) != 0)
+            return 0;
+        jr_shell_quote(&quoted, word); /* the folder of a run where a spec is wanted */
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "'%s' is a run, not a spec; to run it again, type: jobrun rerun %s", word,
+                          quoted.failed ? word : quoted.data);
+    }
     if (joined_option_before(cli, word) != NULL)
         return print_joined_value(cli, joined_option_before(cli, word), word);
     if (jr_line_is_setting(word))
@@ -435,15 +421,6 @@ int jr_mistake_first_word(const struct jr_cli *cli)
     return refuse_bare_word(cli, word);
 }
 
-/* Whether a word of the line is one of its own, and no option's value. */
-static bool is_own_word(const struct jr_cli *cli, const char *word)
-{
-    int i = 0;
-    while (i < cli->words_count && cli->words[i] != word)
-        i++;
-    return i < cli->words_count;
-}
-
 /* PATH=VALUE without -s. */
 static int print_settings_line(const struct jr_cli *cli)
 {
@@ -451,7 +428,10 @@ static int print_settings_line(const struct jr_cli *cli)
     struct jr_buf out = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     for (char *const *at = cli->argv + 1; *at != NULL; at++) {
-        if (is_own_word(cli, *at) && jr_line_is_setting(*at)) {
+        int i = 0; /* a word of its own, and no option's value */
+        while (i < cli->words_count && cli->words[i] != *at)
+            i++;
+        if (i < cli->words_count && jr_line_is_setting(*at)) {
             jr_line_add_setting(&line, *at);
             continue;
         }
@@ -622,19 +602,13 @@ int jr_mistake_foreign_option(const struct jr_cli *cli, const struct jr_option *
 
 #define DIGITS "0123456789"
 
-/* An option as it is mostly typed: -n, --tail. */
-static void add_name(struct jr_buf *out, const struct jr_option *option)
-{
-    if (option->letter != '\0')
-        jr_buf_printf(out, "-%c", option->letter);
-    else
-        jr_buf_printf(out, "--%s", option->name);
-}
-
 int jr_mistake_number(const struct jr_cli *cli, const struct jr_option *option, const char *value)
 {
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
-    add_name(&name, option);
+    if (option->letter != '\0') /* as it is mostly typed: -n, --tail */
+        jr_buf_printf(&name, "-%c", option->letter);
+    else
+        jr_buf_printf(&name, "--%s", option->name);
     const char *shown = name.failed ? option->name : name.data;
     if (value[0] == '=' && value[1] != '\0' && value[1 + strspn(value + 1, DIGITS)] == '\0')
         return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants a number, not '%s'; type %s %s", shown,
