@@ -13,7 +13,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "judge/result_checks.h"
-#include "output/log_gap.h"
+#include "output/log_file.h"
 #include "run/policies/pin_results.h"
 
 #include "base/banned.h"

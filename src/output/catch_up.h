@@ -1,12 +1,11 @@
 /*
- * A console that has fallen behind, and catches up from the files.
+ * A console that has fallen behind, and catches up from the files: while the run goes on, and after
+ * it.
  *
  * If the console takes no more of a stream, the stream is put into the queue of the output that its
- * lines go to. From then on its bytes go only into its file. jobrun remembers how far the console
- * has come and, less precisely as time passes, when the bytes arrived. When the output has room,
- * pieces of the files are read and shown, of all streams up to the same time and then further,
- * until the console has everything. So a console that is not read blocks no rank, and needs no
- * memory except a record of each stream.
+ * lines go to. From then on its bytes go only into its file. When the output has room, the streams
+ * of its queue show a piece of their files in turn, until the console has everything. So a console
+ * that is not read blocks no rank, and needs no memory except a record of each stream.
  *
  * What has no file of its own to be read from, because there is none or it cannot be written any
  * more, is kept in memory until it is shown: that is the only copy, and its rank waits for the
@@ -18,11 +17,12 @@
 #ifndef JR_CATCH_UP_H
 #define JR_CATCH_UP_H
 
+#include "eventloop/signals.h"
 #include "output/line_writer.h"
 #include "output/log_file.h"
 
-/* When bytes came: up to `end` of the stream, by `wall_ns`. If there is no room for more, the two
- * that are closest in time become one. */
+/* With console.timestamps, when bytes came: up to `end` of the stream, by `wall_ns`. If there is no
+ * room for more, two in a row become one. */
 #define JR_TIMES_MOST 256
 struct jr_times {
     uint32_t count;
@@ -46,7 +46,7 @@ struct jr_follower {
     const char *path; /* of the file */
     struct jr_shown shown;
     struct jr_buf tail;     /* what comes after the file's, and is nowhere else */
-    struct jr_times *times; /* of what is not shown; NULL: without */
+    struct jr_times *times; /* of what is not shown; NULL: nobody asks */
     bool ended;             /* nothing more will come */
     struct jr_follower *next;
 };
@@ -58,9 +58,7 @@ struct jr_catch_up {
     char *bytes; /* room for JR_CATCH_UP_STEP */
     struct jr_catch_up_queue {
         struct jr_follower *first, *last;
-        uint32_t count, skipped; /* streams; those in a row beyond `until_ns` */
-        uint64_t until_ns;       /* wall time: what came later has to wait */
-    } queues[2];                 /* by output of the console */
+    } queues[2]; /* by output of the console */
 };
 
 #define JR_CATCH_UP_STEP (1U << 20) /* bytes that are shown in a turn */
@@ -87,7 +85,7 @@ void jr_catch_up_leave(struct jr_catch_up *all);
 
 /*
  * What a console has not shown when its run has ended, in memory that guard and runner share: the
- * runner leaves it there, and the guard goes on (replay.h).
+ * runner leaves it there, and the guard goes on (jr_replay).
  */
 struct jr_remainder {
     size_t size;               /* of the mapping */
@@ -96,6 +94,7 @@ struct jr_remainder {
     size_t pending_len[2];     /* by output of the console */
     char *pending;             /* lines that the outputs did not take, the first's
                                   before the second's; then the streams' tails */
+    size_t tails;              /* bytes of these */
     struct jr_times *times;    /* `count` of them */
     struct jr_shown streams[]; /* 2 of each rank, and 2 of the setup */
 };
@@ -114,5 +113,60 @@ void jr_remainder_keep(struct jr_remainder *remainder, const struct jr_console_w
  */
 void jr_remainder_keep_stream(struct jr_remainder *remainder, uint32_t i,
                               const struct jr_follower *stream);
+
+/*
+ * What is shown after a run: what its console had not taken by then, out of the files of the
+ * streams, attempt after attempt, and what jobrun itself says after that. Nothing here blocks but
+ * jr_replay_finish.
+ */
+struct jr_replay_part;
+
+struct jr_replay {
+    struct jr_loop loop;
+    struct jr_console_writer console;
+    struct jr_logfiles files;
+    bool color;
+    struct jr_replay_part *first, *last; /* the first is being shown */
+    bool ended;                          /* by a signal: no more of the files is shown */
+    bool cut;                            /* and there was more */
+    bool hurried;                        /* the console is given little time from now on */
+    struct jr_watch signals;
+    struct jr_signals uses;
+    struct jr_timer patience;
+    uint64_t limit_ns; /* when a hurried one ends in any case */
+    char *bytes;
+};
+
+/* For a console as jr_run_options has it; `dir_fd` is that of the run folder,
+ * and stays the caller's. Returns 0, or -1 with errno; close it in both cases.
+ */
+int jr_replay_open(struct jr_replay *replay, int out_fd, int err_fd, int dir_fd, bool color);
+
+/* Drop what is left to show, and free. */
+void jr_replay_close(struct jr_replay *replay);
+
+/* Add what a run of `plan` has left, and copy what is needed of both; out of memory it is not
+ * shown. */
+void jr_replay_add(struct jr_replay *replay, const struct jr_plan *plan,
+                   const struct jr_remainder *left);
+
+/* Add text of our own, for standard error; it is copied. False if there is no memory for it. */
+bool jr_replay_print(struct jr_replay *replay, const char *text, size_t len);
+
+/* Whether there is anything left to show. */
+bool jr_replay_is_done(const struct jr_replay *replay);
+
+/* Show as much as the console takes now. */
+void jr_replay_turn(struct jr_replay *replay);
+
+/* Whoever stopped the run does not wait long for its console: a second in which that takes nothing,
+ * and ten in all. */
+void jr_replay_hurry(struct jr_replay *replay);
+
+/* Show all, however long the console takes; the signals that a run under
+ * `policy` takes are blocked. One that would stop the run ends the files, and
+ * hurries what is left. */
+void jr_replay_finish(struct jr_replay *replay, const struct jr_policy *policy,
+                      const sigset_t *ignored);
 
 #endif

@@ -21,18 +21,10 @@
 #define ERASE        "\r\033[K"
 #define ERASE_BELOW  "\r\033[J" /* what a narrower terminal has wrapped, too */
 
-/* An open file description of our own, so that O_NONBLOCK does not affect processes that share the
- * caller's. Returns -1 where that is not allowed (another user's tty). */
-static int reopen_output(int fd)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
 static void open_output(struct jr_output *output, int fd)
 {
     struct stat st;
+    char path[64];
     if (fd < 0 || fstat(fd, &st) != 0)
         return;
     output->watch.fd = fd;
@@ -40,19 +32,15 @@ static void open_output(struct jr_output *output, int fd)
     if (S_ISSOCK(st.st_mode)) {
         output->kind = JR_OUTPUT_SOCKET;
     } else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
-        int own = reopen_output(fd);
+        /* An open file description of our own, so that O_NONBLOCK does not affect processes that
+         * share the caller's. That may not be allowed (another user's tty). */
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         output->kind = own < 0 ? JR_OUTPUT_SHARED : JR_OUTPUT_OPEN;
         output->watch.fd = own < 0 ? fd : own;
     } else {
         output->kind = JR_OUTPUT_FILE;
     }
-}
-
-static bool is_same_open_file(int a, int b)
-{
-    struct stat first, second;
-    return a >= 0 && b >= 0 && fstat(a, &first) == 0 && fstat(b, &second) == 0 &&
-           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 static void take_backlog(void *owner, uint32_t events);
@@ -61,6 +49,7 @@ static void tell_of_closed_outputs(void *owner);
 void jr_console_writer_open(struct jr_console_writer *console, struct jr_loop *loop, int out_fd,
                             int err_fd)
 {
+    struct stat out, err;
     *console = (struct jr_console_writer){
         .loop = loop, .gone = {.due = tell_of_closed_outputs, .owner = console}};
     jr_loop_timer(loop, &console->gone);
@@ -71,7 +60,8 @@ void jr_console_writer_open(struct jr_console_writer *console, struct jr_loop *l
         console->streams[i] = output;
     }
     open_output(&console->outputs[0], out_fd);
-    if (is_same_open_file(out_fd, err_fd))
+    if (out_fd >= 0 && err_fd >= 0 && fstat(out_fd, &out) == 0 && fstat(err_fd, &err) == 0 &&
+        out.st_dev == err.st_dev && out.st_ino == err.st_ino)
         console->streams[1] = &console->outputs[0];
     else
         open_output(&console->outputs[1], err_fd);
@@ -127,12 +117,6 @@ static ssize_t write_once(const struct jr_output *output, const char *bytes, siz
     return write(fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
-/* Whether nobody misses what could not be written: the reader has gone. */
-static bool has_reader_left(const struct jr_output *output, int error)
-{
-    return error == EPIPE || error == ECONNRESET || output->terminal;
-}
-
 /* Write what can be written now. Returns the bytes that are done; the reader being gone counts as
  * all of them. */
 static size_t write_now(struct jr_output *output, const char *bytes, size_t len)
@@ -146,7 +130,8 @@ static size_t write_now(struct jr_output *output, const char *bytes, size_t len)
             break;
         } else if (errno != EINTR) {
             output->console->failed = true;
-            if (!has_reader_left(output, errno))
+            /* Where the reader has gone, nobody misses it. */
+            if (errno != EPIPE && errno != ECONNRESET && !output->terminal)
                 output->console->error = errno;
             close_output(output);
             output->console->gone.at = jr_clock_ns();
@@ -245,20 +230,15 @@ static void draw_line(struct jr_console_writer *console, const char *text, bool 
     console->drawn_on = erase ? NULL : output;
 }
 
-static bool has_standing(const struct jr_console_writer *console)
-{
-    return console->standing.len > 0;
-}
-
 void jr_console_writer_draw(struct jr_console_writer *console, const char *text)
 {
-    if (!has_standing(console))
+    if (console->standing.len == 0)
         draw_line(console, text, false);
 }
 
 void jr_console_writer_stand(struct jr_console_writer *console, const char *text)
 {
-    bool stood = has_standing(console);
+    bool stood = console->standing.len > 0;
     if (!console->streams[1]->terminal || (text[0] == '\0' && !stood))
         return;
     jr_buf_clear(&console->standing);
@@ -269,7 +249,7 @@ void jr_console_writer_stand(struct jr_console_writer *console, const char *text
 void jr_console_writer_write(struct jr_console_writer *console, int stream, const char *bytes,
                              size_t len)
 {
-    bool stands = has_standing(console);
+    bool stands = console->standing.len > 0;
     /* What does not go to a terminal does not disturb the line there. */
     if (stands && !console->streams[stream]->terminal) {
         write_output(console->streams[stream], bytes, len);

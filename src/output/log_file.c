@@ -13,13 +13,16 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "output/log_gap.h"
 
 #include "base/banned.h"
 
-#define MARKER_MOST 128
-
 static const char next_suffix[] = ".next";
+
+/* The most bytes of the beginning that a file with this limit keeps. */
+static uint64_t head_most(uint64_t limit)
+{
+    return limit / 2 < JR_LOG_HEAD ? limit / 2 : JR_LOG_HEAD;
+}
 
 /* The pool of descriptors. */
 
@@ -31,15 +34,6 @@ static void leave_pool(struct jr_log_file *file)
     *(file->newer == NULL ? &all->newest : &file->newer->older) = file->older;
     *(file->older == NULL ? &all->oldest : &file->older->newer) = file->newer;
     file->newer = file->older = NULL;
-}
-
-static void enter_pool(struct jr_log_file *file)
-{
-    struct jr_logfiles *all = file->all;
-    file->older = all->newest;
-    file->newer = NULL;
-    *(all->newest == NULL ? &all->oldest : &all->newest->newer) = file;
-    all->newest = file;
 }
 
 static void close_pooled_fd(struct jr_logfiles *all, int *fd)
@@ -95,25 +89,24 @@ static int open_pooled(struct jr_logfiles *all, const char *path, int flags, int
     return *ret_fd < 0 ? -1 : 0;
 }
 
-/* Whether what stands where the file is made is somebody else's, or elsewhere too. Later it may
- * have another name: whoever saves a copy can make one. */
-static bool is_taken(int fd)
-{
-    struct stat st;
-    return fstat(fd, &st) != 0 || st.st_nlink != 1 || st.st_uid != geteuid();
-}
-
 /* Have what is to be written to open. */
 static int reopen_log(struct jr_log_file *file)
 {
     char next[PATH_MAX];
+    struct stat st;
+    struct jr_logfiles *all = file->all;
     leave_pool(file);
-    enter_pool(file);
+    file->older = all->newest;
+    file->newer = NULL;
+    *(all->newest == NULL ? &all->oldest : &all->newest->newer) = file;
+    all->newest = file;
     make_pool_room(file, 2);
-    if (open_pooled(file->all, file->path, O_CREAT, &file->fd) != 0)
+    if (open_pooled(all, file->path, O_CREAT, &file->fd) != 0)
         return -1;
-    if (!file->made && is_taken(file->fd)) {
-        close_pooled_fd(file->all, &file->fd);
+    /* What stands where it is made may be somebody else's, or elsewhere too. Later it may have
+     * another name: whoever saves a copy can make one. */
+    if (!file->made && (fstat(file->fd, &st) != 0 || st.st_nlink != 1 || st.st_uid != geteuid())) {
+        close_pooled_fd(all, &file->fd);
         errno = EEXIST;
         return -1;
     }
@@ -122,24 +115,20 @@ static int reopen_log(struct jr_log_file *file)
         return 0;
     if (name_next_file(file->path, next) != 0)
         return -1;
-    return open_pooled(file->all, next, 0, &file->next_fd);
+    return open_pooled(all, next, 0, &file->next_fd);
 }
 
 /* The limit. */
-
-/* The least that is kept of the end; a file has up to twice as much, and the slack of its cuts. */
-static uint64_t least_tail_bytes(const struct jr_log_file *file)
-{
-    return (file->limit - jr_log_gap_head(file->limit) - 4 * JR_LOG_SLACK) / 2;
-}
 
 /* Where in the stream something happens next: FILE.next begins, or takes FILE's place; for the
  * first time only when FILE may not grow any more. */
 static uint64_t next_step(const struct jr_log_file *file)
 {
-    uint64_t tail = least_tail_bytes(file);
+    /* The least that is kept of the end; a file has up to twice as much, and the slack of its
+     * cuts. */
+    uint64_t head = head_most(file->limit), tail = (file->limit - head - 4 * JR_LOG_SLACK) / 2;
     if (file->next_cut == 0)
-        return file->cut == 0 ? jr_log_gap_head(file->limit) + tail : file->replaced;
+        return file->cut == 0 ? head + tail : file->replaced;
     return file->cut == 0 ? file->limit : file->next_cut + tail;
 }
 
@@ -147,7 +136,7 @@ static uint64_t next_step(const struct jr_log_file *file)
 static int measure_head(struct jr_log_file *file, int from)
 {
     char bytes[JR_LOG_SLACK];
-    uint64_t most = jr_log_gap_head(file->limit);
+    uint64_t most = head_most(file->limit);
     ssize_t len = pread(from, bytes, JR_LOG_SLACK, (off_t)(most - JR_LOG_SLACK));
     if (len != JR_LOG_SLACK) {
         errno = len < 0 ? errno : EIO;
@@ -160,37 +149,11 @@ static int measure_head(struct jr_log_file *file, int from)
     return 0;
 }
 
-static int copy_head(const struct jr_log_file *file, int from, int to)
-{
-    char bytes[64U << 10];
-    for (uint64_t at = 0; at < file->head;) {
-        uint64_t left = file->head - at;
-        ssize_t len = pread(from, bytes, left < sizeof bytes ? left : sizeof bytes, (off_t)at);
-        if (len <= 0) {
-            errno = len < 0 ? errno : EIO;
-            return -1;
-        }
-        if (jr_io_write_all(to, bytes, (size_t)len) != 0)
-            return -1;
-        at += (uint64_t)len;
-    }
-    return 0;
-}
-
-static int write_marker(struct jr_log_file *file, int from, int to)
-{
-    char text[MARKER_MOST], last = '\n';
-    (void)pread(from, &last, 1, (off_t)file->head - 1);
-    int len = snprintf(text, sizeof text, "%s%s%" PRIu64 "%s", last == '\n' ? "" : "\n",
-                       JR_LOG_GAP_BEGIN, file->total - file->head, JR_LOG_GAP_END);
-    file->next_marker = (uint64_t)len;
-    return jr_io_write_all(to, text, (size_t)len);
-}
-
-/* Begin FILE.next at the place in the stream that has come. */
+/* Begin FILE.next at the place in the stream that has come: the beginning, and the line at the
+ * gap. */
 static int begin_next_file(struct jr_log_file *file)
 {
-    char next[PATH_MAX];
+    char next[PATH_MAX], bytes[64U << 10], last = '\n';
     if (name_next_file(file->path, next) != 0)
         return -1;
     make_pool_room(file, 2);
@@ -199,9 +162,20 @@ static int begin_next_file(struct jr_log_file *file)
         open_pooled(file->all, next, O_CREAT | O_EXCL, &file->next_fd) != 0)
         return -1;
     file->next_cut = file->total;
-    if (copy_head(file, from, file->next_fd) != 0)
-        return -1;
-    return write_marker(file, from, file->next_fd);
+    for (uint64_t at = 0; at < file->head;) {
+        uint64_t left = file->head - at;
+        ssize_t len = pread(from, bytes, left < sizeof bytes ? left : sizeof bytes, (off_t)at);
+        if (len <= 0)
+            errno = len < 0 ? errno : EIO;
+        if (len <= 0 || jr_io_write_all(file->next_fd, bytes, (size_t)len) != 0)
+            return -1;
+        at += (uint64_t)len;
+    }
+    (void)pread(from, &last, 1, (off_t)file->head - 1);
+    int len = snprintf(bytes, sizeof bytes, "%s%s%" PRIu64 "%s", last == '\n' ? "" : "\n",
+                       JR_LOG_GAP_BEGIN, file->total - file->head, JR_LOG_GAP_END);
+    file->next_marker = (uint64_t)len;
+    return jr_io_write_all(file->next_fd, bytes, (size_t)len);
 }
 
 static int replace_log(struct jr_log_file *file)
@@ -329,4 +303,50 @@ void jr_log_file_end(struct jr_log_file *file)
         jr_log_file_tidy(file->all->dir_fd, file->path);
     close_log_files(file);
     *file = (struct jr_log_file)JR_LOG_FILE_NONE;
+}
+
+/* The gap. */
+
+void jr_log_gap_print(struct jr_buf *out, uint64_t dropped)
+{
+    jr_buf_printf(out, "%s%" PRIu64 "%s", JR_LOG_GAP_BEGIN, dropped, JR_LOG_GAP_END);
+}
+
+bool jr_log_gap_find(int fd, struct jr_log_gap *ret)
+{
+    const size_t most = JR_LOG_HEAD + JR_LOG_SLACK;
+    const size_t begin = sizeof JR_LOG_GAP_BEGIN - 1, end = sizeof JR_LOG_GAP_END - 1;
+    JR_FREE char *text = malloc(most + 1);
+    *ret = (struct jr_log_gap){0};
+    ssize_t len = text == NULL ? -1 : pread(fd, text, most, 0);
+    if (len <= 0)
+        return false;
+    text[len] = '\0';
+    for (char *line = text; line != NULL;) {
+        char *after = line;
+        bool begins = strncmp(line, JR_LOG_GAP_BEGIN, begin) == 0;
+        uint64_t dropped = begins ? strtoull(line + begin, &after, 10) : 0;
+        if (after > line + begin && strncmp(after, JR_LOG_GAP_END, end) == 0) {
+            *ret = (struct jr_log_gap){(uint64_t)(line - text), (uint64_t)(after + end - line),
+                                       dropped};
+            return true;
+        }
+        line = memchr(line, '\n', (size_t)(text + len - line));
+        line = line == NULL ? NULL : line + 1;
+    }
+    return false;
+}
+
+uint64_t jr_log_gap_place(int fd, uint64_t limit, uint64_t bytes)
+{
+    struct jr_log_gap gap;
+    if (limit == 0 || !jr_log_gap_find(fd, &gap))
+        return bytes;
+    /* A beginning without a newline was given one before the gap's line. */
+    uint64_t head = gap.at > head_most(limit) ? gap.at - 1 : gap.at;
+    if (bytes <= head)
+        return bytes;
+    if (bytes <= head + gap.dropped)
+        return gap.at;
+    return gap.at + gap.len + (bytes - head - gap.dropped);
 }

@@ -123,16 +123,6 @@ static void add_left(struct jr_buf *out, const struct jr_progress_bar *bar)
         jr_num_add_duration(out, seconds * 1000);
 }
 
-static void add_metrics(struct bar_line *line)
-{
-    const struct jr_progress_bar *bar = line->bar;
-    for (size_t i = 0; i < bar->metrics_count && i < MOST_METRICS; i++) {
-        struct jr_buf *out = &line->texts[PART_METRICS + i];
-        jr_buf_safe(out, bar->metrics[i].name);
-        jr_buf_printf(out, " %.4g", bar->metrics[i].value);
-    }
-}
-
 static void make_parts(struct bar_line *line)
 {
     const struct jr_progress_bar *bar = line->bar;
@@ -145,7 +135,11 @@ static void make_parts(struct bar_line *line)
     }
     add_rate(&line->texts[PART_RATE], bar->rate);
     add_left(&line->texts[PART_LEFT], bar);
-    add_metrics(line);
+    for (size_t i = 0; i < bar->metrics_count && i < MOST_METRICS; i++) {
+        struct jr_buf *out = &line->texts[PART_METRICS + i];
+        jr_buf_safe(out, bar->metrics[i].name);
+        jr_buf_printf(out, " %.4g", bar->metrics[i].value);
+    }
     if (bar->behind > 0)
         jr_buf_printf(&line->texts[PART_BEHIND], "rank %" PRIu32 " is %" PRId64 " step%s behind",
                       bar->slowest, bar->behind, bar->behind == 1 ? "" : "s");
@@ -181,28 +175,21 @@ void jr_progress_bar_add(struct jr_buf *out, const struct jr_progress_bar *bar, 
     }
 }
 
-/* The metrics that have a value. Returns how many. */
-static size_t list_metrics(struct jr_progress_metric ret[static JR_METRICS_MOST],
-                           const struct jr_progress *progress)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < progress->names_count; i++)
-        if ((progress->job.metrics & UINT32_C(1) << i) != 0)
-            ret[count++] = (struct jr_progress_metric){progress->names[i], progress->job.values[i]};
-    return count;
-}
-
 void jr_progress_bar_of(struct jr_progress_bar *ret,
                         struct jr_progress_metric metrics[static JR_METRICS_MOST], const char *name,
                         const struct jr_progress *progress)
 {
     const struct jr_steps *job = &progress->job;
+    size_t count = 0;
+    for (uint32_t i = 0; i < progress->names_count; i++)
+        if ((job->metrics & UINT32_C(1) << i) != 0) /* it has a value */
+            metrics[count++] = (struct jr_progress_metric){progress->names[i], job->values[i]};
     *ret = (struct jr_progress_bar){.name = name,
                                     .step = job->step,
                                     .of = job->of,
                                     .rate = job->rate,
                                     .metrics = metrics,
-                                    .metrics_count = list_metrics(metrics, progress),
+                                    .metrics_count = count,
                                     .slowest = progress->slowest,
                                     .behind = progress->all ? progress->behind : 0};
     ret->timed = ret->step < ret->of && jr_steps_left(job, &ret->left_ns);

@@ -33,26 +33,18 @@ static size_t skip_bytes_within(const char *text, size_t len, size_t at, char lo
     return at;
 }
 
-/* The length of a string that ST or BEL ends, which may be cut off. */
-static size_t string_length(const char *text, size_t len)
-{
-    for (size_t i = 2; i < len; i++) {
-        if (text[i] == BEL)
-            return i + 1;
-        if (text[i] == '\\' && text[i - 1] == ESC)
-            return i + 1;
-    }
-    return len;
-}
-
-/* The length of the escape sequence at `text`; *ret_color is set for SGR. */
+/* The length of the escape sequence at `text`, which may be cut off; *ret_color is set for SGR. */
 static size_t sequence_length(const char *text, size_t len, bool *ret_color)
 {
     *ret_color = false;
     if (len < 2)
         return len;
-    if (memchr("]PX^_", text[1], 5) != NULL)
-        return string_length(text, len);
+    if (memchr("]PX^_", text[1], 5) != NULL) { /* a string, which ST or BEL ends */
+        size_t end = 2;
+        while (end < len && text[end] != BEL && (text[end] != '\\' || text[end - 1] != ESC))
+            end++;
+        return end < len ? end + 1 : len;
+    }
     bool control = text[1] == '[';
     size_t args = control ? skip_bytes_within(text, len, 2, '0', '?') : 1;
     size_t at = skip_bytes_within(text, len, args, ' ', '/');
@@ -61,29 +53,23 @@ static size_t sequence_length(const char *text, size_t len, bool *ret_color)
     return at < len ? at + 1 : len;
 }
 
-/* One character that is no escape sequence; returns its length. */
-static size_t add_character(struct jr_buf *out, const char *text, size_t len)
-{
-    uint32_t point = 0;
-    size_t size = jr_utf8_decode(text, len, &point);
-    if (size > 0 && (point == '\t' || jr_utf8_is_shown(point)))
-        jr_buf_add(out, text, size);
-    else
-        jr_buf_escaped(out, text, size == 0 ? 1 : size);
-    return size == 0 ? 1 : size;
-}
-
 void jr_sanitize_line(struct jr_buf *out, const char *line, size_t len, bool color)
 {
     bool colored = false;
     size_t at = 0;
     while (at < len) {
+        uint32_t point = 0;
+        size_t size = jr_utf8_decode(line + at, len - at, &point);
+        bool sgr;
         if (line[at] != ESC) {
-            at += add_character(out, line + at, len - at);
+            if (size > 0 && (point == '\t' || jr_utf8_is_shown(point)))
+                jr_buf_add(out, line + at, size);
+            else
+                jr_buf_escaped(out, line + at, size == 0 ? 1 : size);
+            at += size == 0 ? 1 : size;
             continue;
         }
-        bool sgr;
-        size_t size = sequence_length(line + at, len - at, &sgr);
+        size = sequence_length(line + at, len - at, &sgr);
         if (sgr && color) {
             jr_buf_add(out, line + at, size);
             colored = true;

@@ -1,5 +1,6 @@
 #include "output/step_lines.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/regex.h"
-#include "output/step_pattern.h"
 
 #include "base/banned.h"
 
@@ -23,21 +23,62 @@ enum {
     LOOK_GROWTH = 16 /* how much further back the last step is looked for */
 };
 
-/* Opening. */
+/* How the lines that match a pattern are found among many. */
+
+/* What of a group may follow its parenthesis: a name, or nothing but a group.
+ */
+static bool is_plain_group(const char *after)
+{
+    if (after[0] != '?')
+        return after[0] != '*';
+    if (after[1] == ':' || after[1] == '\'')
+        return true;
+    if (after[1] == 'P')
+        return after[2] == '<';
+    return after[1] == '<' && after[2] != '=' && after[2] != '!';
+}
+
+/* Whether a line that matches `pattern` can be found by looking through many lines at once: nothing
+ * in it looks at what is around the match. */
+static bool is_plain_pattern(const char *pattern)
+{
+    for (const char *at = pattern; *at != '\0'; at++) {
+        /* \A \z and the like are about the whole text, \Q quotes. */
+        if (*at == '\\' && (at[1] == '\0' || strchr("AzZGKQEX", at[1]) != NULL))
+            return false;
+        if (*at == '\\')
+            at++;
+        else if (*at == '(' && !is_plain_group(at + 1))
+            return false;
+        else if (*at == '+' && at > pattern && strchr("*+?}", at[-1]) != NULL)
+            return false; /* possessive: it could swallow the next line */
+    }
+    return true;
+}
+
+/* The character by which lines are found that may match, where the whole is not searched for its
+ * beginning: nothing is known of that, as in '(?<step>\d+)/(?<of>\d+)', or the pattern is not
+ * plain. A letter does if no group can make it stand for both cases. -1: there is none. */
+static int find_landmark(const struct jr_regex *line, bool plain)
+{
+    int found = plain && jr_regex_has_first_byte(line) ? -1 : jr_regex_required_char(line);
+    bool breaks = found == '\n' || found == '\r';
+    return breaks || (!plain && isalpha(found)) ? -1 : found;
+}
 
 int jr_step_lines_open(struct jr_step_lines *lines, struct jr_step_tracker *tracker,
                        const char *pattern)
 {
     struct jr_error err = {0};
     size_t bad;
-    bool plain = pattern != NULL && jr_step_pattern_is_plain(pattern);
+    bool plain = pattern != NULL && is_plain_pattern(pattern);
     *lines = (struct jr_step_lines){.tracker = tracker, .landmark = -1};
     if (pattern == NULL)
         return 0;
     errno = ENOMEM;
     if (jr_regex_new(&lines->line, pattern, &bad, &err) != 0)
         return -1;
-    lines->landmark = jr_step_pattern_landmark(lines->line, plain);
+    lines->landmark = find_landmark(lines->line, plain);
     if (plain && lines->landmark < 0)
         (void)jr_regex_new_lines(&lines->ahead, pattern, &bad, &err);
     return 0;
@@ -73,27 +114,23 @@ static bool read_step(const char *text, size_t len, int64_t *ret)
     return len > 0;
 }
 
-/* What printf and Python write of numbers that are none. */
-static bool read_unreal(const char *text, double *ret)
-{
-    bool minus = text[0] == '-';
-    const char *word = text + (text[0] == '-' || text[0] == '+');
-    if (strcasecmp(word, "nan") == 0)
-        *ret = (double)NAN;
-    else if (strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0)
-        *ret = minus ? -(double)INFINITY : (double)INFINITY;
-    else
-        return false;
-    return true;
-}
-
+/* A number as printf and Python write it, also one that is none. */
 static bool read_metric(const char *text, size_t len, double *ret)
 {
     char copy[NUMBER_MOST];
     if (len == 0 || len >= sizeof copy || memchr(text, '\0', len) != NULL)
         return false;
     (void)stpcpy(mempcpy(copy, text, len), "");
-    return jr_num_double(copy, ret) || read_unreal(copy, ret);
+    const char *word = copy + (copy[0] == '-' || copy[0] == '+');
+    if (jr_num_double(copy, ret))
+        return true;
+    if (strcasecmp(word, "nan") == 0)
+        *ret = (double)NAN;
+    else if (strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0)
+        *ret = copy[0] == '-' ? -(double)INFINITY : (double)INFINITY;
+    else
+        return false;
+    return true;
 }
 
 /* Less the metrics, which are many bytes: only as many count as were added. */
@@ -149,13 +186,6 @@ static bool take_group(struct jr_step_lines *lines, uint32_t i, const char *name
     return true;
 }
 
-static void note_limited(struct jr_step_lines *lines, uint32_t i)
-{
-    lines->limited++;
-    (void)jr_step_tracker_warn(lines->tracker, JR_STEP_PROBLEM_PATTERN, i,
-                               "wrote a line for which progress.pattern takes too many steps");
-}
-
 /* Whether it matches; then it is told. */
 static bool take_matching_line(struct jr_step_lines *lines, uint32_t i, const char *line,
                                size_t len)
@@ -165,7 +195,10 @@ static bool take_matching_line(struct jr_step_lines *lines, uint32_t i, const ch
     if (lines->limited >= LIMITED_MOST ||
         !jr_regex_find(lines->line, line, len, 0, &match, &limited)) {
         if (limited)
-            note_limited(lines, i);
+            (void)jr_step_tracker_warn(
+                lines->tracker, JR_STEP_PROBLEM_PATTERN, i,
+                "wrote a line for which progress.pattern takes too many steps");
+        lines->limited += limited;
         return false;
     }
     begin_report(&lines->report, i);
@@ -376,8 +409,9 @@ static void take_last_lines(struct jr_step_lines *lines, uint32_t i, const char 
     }
 }
 
-/* How many more lines may tell a step, now. */
-static void add_credit(struct jr_step_lines *lines)
+/* Where ranks tell more steps than anybody can look at, some of each piece are taken: as many of
+ * the first ones as there is credit for, and the last. */
+static void take_some_lines(struct jr_step_lines *lines, uint32_t i, const char *bytes, size_t len)
 {
     uint64_t more = (lines->now_ns - lines->credited_ns) / CREDIT_NS;
     if (more >= CREDIT_MOST - lines->credit) {
@@ -387,13 +421,6 @@ static void add_credit(struct jr_step_lines *lines)
         lines->credit += (uint32_t)more;
         lines->credited_ns += more * CREDIT_NS;
     }
-}
-
-/* Where ranks tell more steps than anybody can look at, some of each piece are taken: as many of
- * the first ones as there is credit for, and the last. */
-static void take_some_lines(struct jr_step_lines *lines, uint32_t i, const char *bytes, size_t len)
-{
-    add_credit(lines);
     size_t at = take_whole_lines(lines, i, bytes, len, &lines->credit);
     if (lines->credit == 0)
         take_last_lines(lines, i, bytes + at, len - at);

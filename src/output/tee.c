@@ -23,14 +23,12 @@
  * again. */
 #define ENDING_MOST (1U << 20)
 
-static void note_failed_file(struct jr_stream *stream)
+static void note_stream_event(const struct jr_stream *stream, enum jr_event_name name, int error)
 {
-    stream->outcome->log_errno = errno;
-    jr_events_add(stream->tee->events, &(struct jr_event){.name = JR_EVENT_LOG_FAILED,
+    jr_events_add(stream->tee->events, &(struct jr_event){.name = name,
                                                           .rank = stream->rank->rank,
                                                           .stream = (uint32_t)stream->number + 1,
-                                                          .error = errno});
-    jr_log_file_end(&stream->file);
+                                                          .error = error});
 }
 
 static void close_stream(struct jr_stream *stream)
@@ -48,12 +46,10 @@ static void close_stream(struct jr_stream *stream)
     tee->open--;
 }
 
-static void pause_stream(struct jr_stream *stream)
+static void close_streams(struct jr_tee *tee)
 {
-    struct jr_tee *tee = stream->tee;
-    jr_loop_remove(tee->loop, &stream->watch);
-    stream->next_paused = tee->paused;
-    tee->paused = stream;
+    for (uint32_t i = 0; i < tee->stream_count && tee->open > 0; i++)
+        close_stream(&tee->streams[i]);
 }
 
 /* What was read just now. Returns how many bytes of its beginning can be read again from the
@@ -69,19 +65,12 @@ static size_t write_stream_file(struct jr_stream *stream, size_t len)
     stream->outcome->dropped[stream->number] = jr_log_file_dropped(file);
     if (stream->alone)
         stream->follower.shown.file = jr_log_file_span(file);
-    if (failed)
-        note_failed_file(stream);
+    if (failed) {
+        stream->outcome->log_errno = errno;
+        note_stream_event(stream, JR_EVENT_LOG_FAILED, errno);
+        jr_log_file_end(file);
+    }
     return kept;
-}
-
-static void note_first_output(struct jr_stream *stream)
-{
-    if (stream->has_output)
-        return;
-    stream->has_output = true;
-    jr_events_add(stream->tee->events, &(struct jr_event){.name = JR_EVENT_FIRST_OUTPUT,
-                                                          .rank = stream->rank->rank,
-                                                          .stream = (uint32_t)stream->number + 1});
 }
 
 /* What was read just now goes to the console, or waits for it: the first `kept` bytes in the file,
@@ -126,7 +115,9 @@ static void on_readable(void *owner, uint32_t events)
     struct jr_tee *tee = stream->tee;
     (void)events; /* where all ends are closed, and it is empty, 0 is read */
     if (must_rank_wait(stream)) {
-        pause_stream(stream);
+        jr_loop_remove(tee->loop, &stream->watch);
+        stream->next_paused = tee->paused;
+        tee->paused = stream;
         return;
     }
     ssize_t len = read(stream->watch.fd, tee->bytes, READ_SIZE);
@@ -137,7 +128,9 @@ static void on_readable(void *owner, uint32_t events)
         return;
     }
     stream->total += (uint64_t)len;
-    note_first_output(stream);
+    if (!stream->has_output)
+        note_stream_event(stream, JR_EVENT_FIRST_OUTPUT, 0);
+    stream->has_output = true;
     stream->outcome->heard_ns = jr_clock_ns();
     size_t kept = write_stream_file(stream, (size_t)len);
     if (stream->has_steps)
@@ -216,36 +209,29 @@ int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
     return 0;
 }
 
-static void add_follower(struct jr_stream *stream, struct jr_tee *tee, uint32_t i, const char *path)
-{
-    const struct jr_plan_rank *rank = stream->rank;
-    uint32_t at = 2 * i + (uint32_t)stream->number;
-    stream->follower = (struct jr_follower){
-        .feed = jr_line_writer_feed(&tee->lines, i, rank, stream->number), .path = path};
-    stream->alone = stream->file.all != NULL && !jr_start_shares_file(rank);
-    stream->follower.times = &tee->remainder->times[at];
-}
-
-static void begin_stream_file(struct jr_stream *stream, struct jr_tee *tee, const char *path)
-{
-    jr_log_file_begin(&stream->file, &tee->files, path, stream->rank->limited ? tee->limit : 0);
-    stream->began_ns = jr_clock_ns();
-    if (tee->logs.at == 0)
-        tee->logs.at = stream->began_ns + SILENT_NS;
-}
-
 static int add_stream(struct jr_stream *stream, struct jr_tee *tee, uint32_t i,
                       const struct jr_started *started)
 {
     int number = stream->number;
-    const char *path = number == 0 ? stream->rank->out_path : stream->rank->err_path;
+    const struct jr_plan_rank *rank = stream->rank;
+    const char *path = number == 0 ? rank->out_path : rank->err_path;
     stream->tee = tee;
     stream->watch =
         (struct jr_watch){.fd = started->pipes[number], .ready = on_readable, .owner = stream};
-    if (started->kept[number])
-        begin_stream_file(stream, tee, path);
-    if (jr_start_is_shown(stream->rank, number, tee->options))
-        add_follower(stream, tee, i, path);
+    if (started->kept[number]) {
+        jr_log_file_begin(&stream->file, &tee->files, path, rank->limited ? tee->limit : 0);
+        stream->began_ns = jr_clock_ns();
+        if (tee->logs.at == 0)
+            tee->logs.at = stream->began_ns + SILENT_NS;
+    }
+    if (jr_start_is_shown(rank, number, tee->options)) {
+        struct jr_times *times = &tee->remainder->times[2 * i + (uint32_t)number];
+        stream->follower =
+            (struct jr_follower){.feed = jr_line_writer_feed(&tee->lines, i, rank, number),
+                                 .path = path,
+                                 .times = tee->lines.timestamps ? times : NULL};
+        stream->alone = stream->file.all != NULL && !jr_start_shares_file(rank);
+    }
     tee->open++;
     /* What the loop tells of may have been pulled in the same turn. */
     (void)fcntl(stream->watch.fd, F_SETFL, O_NONBLOCK);
@@ -307,25 +293,12 @@ static void note_what_is_on_screen(const struct jr_tee *tee)
         const struct jr_stream *stream = &tee->streams[i];
         const struct jr_feed *feed = stream->follower.feed;
         if (feed == NULL || feed->last == 0 || stream->follower.shown.behind ||
-            lines->collapse != NULL || jr_filter_is_set(&lines->filter) ||
+            lines->collapse != NULL || lines->show != NULL || lines->hide != NULL ||
             jr_output_is_closed(jr_feed_output(feed)))
             continue;
         stream->outcome->on_screen =
             lines->count - feed->last + REPORT_LINES <= jr_output_rows(jr_feed_output(feed));
     }
-}
-
-/* What the console has not shown; it stays in its files. */
-static void leave_remainder(struct jr_tee *tee)
-{
-    struct jr_remainder *remainder = tee->remainder;
-    jr_catch_up_leave(&tee->catch_up);
-    if (tee->lines.collapse != NULL)
-        jr_collapse_flush(tee->lines.collapse);
-    jr_remainder_keep(remainder, tee->console);
-    for (uint32_t i = 0; i < tee->stream_count; i++)
-        if (tee->streams[i].follower.shown.behind)
-            jr_remainder_keep_stream(remainder, i, &tee->streams[i].follower);
 }
 
 void jr_tee_hurry(struct jr_tee *tee)
@@ -340,19 +313,21 @@ void jr_tee_drain(struct jr_tee *tee)
     resume_paused_streams(tee);
     while (tee->open > 0 && jr_loop_turn(tee->loop, true) > 0)
         continue;
-    for (uint32_t i = 0; i < tee->stream_count && tee->open > 0; i++)
-        if (tee->streams[i].watch.fd >= 0)
-            close_stream(&tee->streams[i]);
+    close_streams(tee);
     note_what_is_on_screen(tee);
-    leave_remainder(tee);
+    /* What the console has not shown stays in its files. */
+    jr_catch_up_leave(&tee->catch_up);
+    jr_line_writer_flush(&tee->lines);
+    jr_remainder_keep(tee->remainder, tee->console);
+    for (uint32_t i = 0; i < tee->stream_count; i++)
+        if (tee->streams[i].follower.shown.behind)
+            jr_remainder_keep_stream(tee->remainder, i, &tee->streams[i].follower);
     jr_tee_close(tee);
 }
 
 void jr_tee_close(struct jr_tee *tee)
 {
-    for (uint32_t i = 0; i < tee->stream_count && tee->open > 0; i++)
-        if (tee->streams[i].watch.fd >= 0)
-            close_stream(&tee->streams[i]);
+    close_streams(tee);
     tee->logs.at = 0;
     jr_line_writer_close(&tee->lines);
     for (uint32_t i = 0; tee->streams != NULL && i < tee->stream_count; i++)

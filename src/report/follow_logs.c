@@ -15,7 +15,7 @@
 #include "base/io.h"
 #include "base/rank_set.h"
 #include "base/syscalls.h"
-#include "output/log_gap.h"
+#include "output/log_file.h"
 #include "output/sanitize.h"
 #include "record/live_ranks.h"
 #include "record/live_run.h"

@@ -443,7 +443,7 @@ static void finish_runner(struct jr_runner *runner)
     jr_tee_drain(&runner->tee);
     jr_steps_finish(runner);
     jr_outcome_note_logs(runner->outcome, runner->plan, JR_SLOT_DIR);
-    runner->outcome->pattern_limits = runner->tee.lines.filter.limited;
+    runner->outcome->pattern_limits = runner->tee.lines.limited;
     runner->outcome->console_failed = runner->console.failed;
     runner->outcome->console_errno = runner->console.error;
     jr_console_writer_close(&runner->console);

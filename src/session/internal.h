@@ -31,7 +31,7 @@
 #include "judge/artifacts.h"
 #include "judge/judgement.h"
 #include "judge/restart.h"
-#include "output/replay.h"
+#include "output/catch_up.h"
 #include "plan/planner.h"
 #include "record/record_code.h"
 #include "record/record_facts.h"

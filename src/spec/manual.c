@@ -777,7 +777,8 @@
       "A console that nobody reads (a paused terminal, or a pipe whose reader "\
       "has stopped) does not block ranks whose streams are kept in a "         \
       "file: the console catches up from that file once it is read again, "    \
-      "with the same lines in the same order within each stream. The verdict " \
+      "with the same lines in the same order within each stream, a piece of "  \
+      "each stream in turn. The verdict "                                      \
       "and the record do not wait for the console, and neither do `jobrun "    \
       "wait`, `show` and `stop`. jobrun prints the remaining lines first and " \
       "then the last lines of the report. A signal or `jobrun stop` ends "     \

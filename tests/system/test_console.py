@@ -342,9 +342,8 @@ class Kinds(Case):
 import os, time
 rank = os.environ["RANK"]
 if rank == "0":
-    for _ in range(40):
-        os.write(1, b"z" * 99999 + b"\\n")
-    time.sleep(0.5)  # what comes later comes later on the console, too
+    for _ in range(40):  # so that all lines of the other stream come late
+        os.write(2, b"z" * 99999 + b"\\n")
     open("full", "w").close()
 while not os.path.exists("full"):
     time.sleep(0.001)

@@ -2,7 +2,7 @@
 #include "quoted.h"
 
 #include "judge/internal.h"
-#include "output/log_gap.h"
+#include "output/log_file.h"
 
 static struct jr_result_field fields[] = {
     {.name = (char *)"n", .type = JR_JSON_INTEGER},

@@ -1,34 +1,38 @@
+/* What a console has fallen behind with: shown while the run goes on, on pipes that take so much,
+ * and after it, to a file, or to a pipe that takes nothing. */
 #include "output/catch_up.h"
-#include "base/clock.h"
-#include "unit.h"
 
 #include <fcntl.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
+#include "scratch.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define MS_NS     UINT64_C(1000000)
+#define KIB       1024
 
-enum { STREAMS = 3 };
+enum { RANKS = 2, STREAMS = 3 };
 
 /* Streams that are behind: 0 and 1 of rank 0 and 1 on standard output, and 2 is rank 1 on standard
- * error. The console is a file, or a pipe. */
-struct fixture {
-    char folder[64];
+ * error. Each output is a pipe; that of standard output takes JR_CATCH_UP_STEP bytes. */
+struct live {
+    struct scratch scratch;
     struct jr_logfiles files;
     struct jr_loop loop;
     struct jr_console_writer console;
     struct jr_policy policy;
-    struct jr_plan_rank ranks[2];
+    struct jr_plan_rank ranks[RANKS];
     struct jr_plan plan;
     struct jr_line_writer lines;
     struct jr_catch_up all;
     struct jr_follower streams[STREAMS];
     struct jr_times times[STREAMS];
-    int pipe[2], err[2]; /* the console, where that is pipes; -1 */
+    int out[2], err[2];
     unsigned room;
     char bytes[JR_CATCH_UP_STEP];
 };
@@ -37,561 +41,830 @@ static const char *const paths[] = {"0.log", "1.log", "2.log"};
 
 static void count_room(void *owner, struct jr_output *output)
 {
-    struct fixture *fixture = owner;
-    fixture->room++;
-    jr_catch_up_step(&fixture->all, output);
+    struct live *live = owner;
+    live->room++;
+    jr_catch_up_step(&live->all, output);
 }
 
-static int open_console(struct fixture *fixture, bool piped)
+static struct live *go(struct jr_console console)
 {
-    for (unsigned i = 0; i < 2; i++)
-        fixture->pipe[i] = fixture->err[i] = -1;
-    if (!piped)
-        return openat(fixture->files.dir_fd, "out", O_CREAT | O_WRONLY, 0600);
-    CU_ASSERT_EQUAL_FATAL(pipe2(fixture->pipe, O_NONBLOCK | O_CLOEXEC), 0);
-    CU_ASSERT_EQUAL_FATAL(pipe2(fixture->err, O_NONBLOCK | O_CLOEXEC), 0);
-    CU_ASSERT_EQUAL(fcntl(fixture->pipe[1], F_SETPIPE_SZ, JR_CATCH_UP_STEP), JR_CATCH_UP_STEP);
-    return fixture->pipe[1];
-}
-
-static void begin(struct fixture *fixture, struct jr_console console, bool piped)
-{
-    *fixture = (struct fixture){.folder = "/tmp/jobrun behind XXXXXX"};
-    fixture->policy.console = console;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(fixture->folder));
-    fixture->files.dir_fd = open(fixture->folder, O_RDONLY | O_DIRECTORY);
-    int out = open_console(fixture, piped);
-    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&fixture->loop), 0);
-    jr_console_writer_open(&fixture->console, &fixture->loop, out, fixture->err[1]);
-    fixture->console.relieved = count_room;
-    fixture->console.owner = fixture;
-    fixture->ranks[0].prefix = "[0] ";
-    fixture->ranks[1].prefix = "[1] ";
-    fixture->plan =
-        (struct jr_plan){.policy = &fixture->policy, .ranks = fixture->ranks, .count = 2};
-    fixture->ranks[0].around[0] = fixture->ranks[1].around[0] = "[";
-    fixture->ranks[0].around[1] = fixture->ranks[1].around[1] = "] ";
-    fixture->ranks[1].rank = 1;
-    CU_ASSERT_EQUAL_FATAL(jr_line_writer_open(&fixture->lines, piped ? &fixture->loop : NULL,
-                                              &fixture->console, &fixture->plan, false),
-                          0);
-    fixture->all = (struct jr_catch_up){.console = &fixture->console,
-                                        .lines = &fixture->lines,
-                                        .files = &fixture->files,
-                                        .bytes = fixture->bytes};
+    struct live *live = calloc(1, sizeof *live);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(live);
+    scratch_start(&live->scratch);
+    live->policy.console = console;
+    live->files.dir_fd = live->scratch.fd;
+    CU_ASSERT_EQUAL_FATAL(pipe2(live->out, O_NONBLOCK | O_CLOEXEC), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe2(live->err, O_NONBLOCK | O_CLOEXEC), 0);
+    CU_ASSERT_EQUAL(fcntl(live->out[1], F_SETPIPE_SZ, JR_CATCH_UP_STEP), JR_CATCH_UP_STEP);
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&live->loop), 0);
+    jr_console_writer_open(&live->console, &live->loop, live->out[1], live->err[1]);
+    live->console.relieved = count_room;
+    live->console.owner = live;
+    for (uint32_t i = 0; i < RANKS; i++)
+        live->ranks[i] = (struct jr_plan_rank){.rank = i, .prefix = "", .around = {"[", "] "}};
+    live->plan = (struct jr_plan){.policy = &live->policy, .ranks = live->ranks, .count = RANKS};
+    CU_ASSERT_EQUAL_FATAL(
+        jr_line_writer_open(&live->lines, &live->loop, &live->console, &live->plan, false), 0);
+    live->all = (struct jr_catch_up){.console = &live->console,
+                                     .lines = &live->lines,
+                                     .files = &live->files,
+                                     .bytes = live->bytes};
     for (uint32_t i = 0; i < STREAMS; i++)
-        fixture->streams[i] = (struct jr_follower){
-            .feed = jr_line_writer_feed(&fixture->lines, i > 0, &fixture->ranks[i > 0], i == 2),
+        live->streams[i] = (struct jr_follower){
+            .feed = jr_line_writer_feed(&live->lines, i > 0, &live->ranks[i > 0], i == 2),
             .path = paths[i],
             .ended = true};
-}
-
-static struct fixture *make(void)
-{
-    struct fixture *fixture = malloc(sizeof *fixture);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(fixture);
-    begin(fixture, (struct jr_console){0}, false);
-    return fixture;
-}
-
-/* With a console that is a pipe of JR_CATCH_UP_STEP bytes, in a loop. */
-static struct fixture *make_piped(struct jr_console console)
-{
-    struct fixture *fixture = malloc(sizeof *fixture);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(fixture);
-    begin(fixture, console, true);
-    fixture->ranks[0].prefix = fixture->ranks[1].prefix = "";
-    for (uint32_t i = 0; i < STREAMS; i++)
-        fixture->streams[i].feed->prefix_len = 0;
-    return fixture;
-}
-
-static void keep(const struct fixture *fixture, unsigned i, const char *text)
-{
-    int fd = openat(fixture->files.dir_fd, paths[i], O_CREAT | O_WRONLY | O_TRUNC, 0600);
-    CU_ASSERT_EQUAL(jr_io_write_all(fd, text, strlen(text)), 0);
-    (void)close(fd);
+    return live;
 }
 
 /* A stream is behind like this. */
-static void add(struct fixture *fixture, unsigned i, struct jr_shown shown)
+static void add(struct live *live, unsigned i, struct jr_shown shown)
 {
-    fixture->streams[i].shown = shown;
-    jr_catch_up_add(&fixture->all, &fixture->streams[i]);
+    live->streams[i].shown = shown;
+    jr_catch_up_add(&live->all, &live->streams[i]);
 }
 
-static void end(struct fixture *fixture)
+static void stop(struct live *live)
 {
-    if (fixture->pipe[0] < 0)
-        (void)close(fixture->console.outputs[0].watch.fd);
-    jr_line_writer_close(&fixture->lines);
-    jr_console_writer_close(&fixture->console);
-    for (unsigned i = 0; i < 2 && fixture->pipe[i] >= 0; i++) {
-        (void)close(fixture->pipe[i]);
-        (void)close(fixture->err[i]);
+    jr_line_writer_close(&live->lines);
+    jr_console_writer_close(&live->console);
+    for (unsigned i = 0; i < 2; i++) {
+        (void)close(live->out[i]);
+        (void)close(live->err[i]);
     }
-    for (unsigned i = 0; i < STREAMS; i++)
-        (void)unlinkat(fixture->files.dir_fd, paths[i], 0);
-    (void)unlinkat(fixture->files.dir_fd, "out", 0);
-    (void)close(fixture->files.dir_fd);
-    (void)close(fixture->loop.epoll_fd);
-    CU_ASSERT_EQUAL(rmdir(fixture->folder), 0);
-    free(fixture);
+    (void)close(live->loop.epoll_fd);
+    scratch_end(&live->scratch);
+    free(live);
 }
 
-/* What the console shows, once it has caught up; the end of the fixture. */
-static void check(struct fixture *fixture, const char *want)
+/* The file of a stream has `count` KiB of lines, no two of them the same, and it is behind. */
+static void add_kib(struct live *live, unsigned i, unsigned count)
 {
-    char held[4096] = "";
-    jr_catch_up_step(&fixture->all, &fixture->console.outputs[0]);
-    CU_ASSERT_FALSE(jr_catch_up_is_behind(&fixture->all));
-    int out = openat(fixture->files.dir_fd, "out", O_RDONLY);
-    CU_ASSERT_TRUE(read(out, held, sizeof held - 1) >= 0);
-    JR_ASSERT_TEXT(held, want);
-    (void)close(out);
-    end(fixture);
-}
-
-/* The file of a stream has `count` KiB of lines, no two of them the same. */
-static void keep_kib(const struct fixture *fixture, unsigned i, unsigned count)
-{
-    char line[1025];
-    int fd = openat(fixture->files.dir_fd, paths[i], O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    char line[KIB + 1];
+    int fd = openat(live->scratch.fd, paths[i], O_CREAT | O_WRONLY | O_TRUNC, 0600);
     for (unsigned n = 0; n < count; n++) {
         (void)snprintf(line, sizeof line, "%01023u\n", n);
-        CU_ASSERT_EQUAL(jr_io_write_all(fd, line, 1024), 0);
+        CU_ASSERT_EQUAL(jr_io_write_all(fd, line, KIB), 0);
     }
     (void)close(fd);
+    add(live, i, (struct jr_shown){.file.total = count * KIB});
 }
 
-/* What the pipe has; how many bytes. */
-static size_t drain(const struct fixture *fixture)
+/* What the pipe has: how many bytes, the last of them in `drained`. */
+static char drained[4096];
+static size_t drain(const struct live *live)
 {
-    static char bytes[65536];
     size_t got = 0;
     ssize_t len;
-    while ((len = read(fixture->pipe[0], bytes, sizeof bytes)) > 0)
+    drained[0] = '\0';
+    while ((len = read(live->out[0], drained, sizeof drained - 1)) > 0) {
         got += (size_t)len;
+        drained[len] = '\0';
+    }
     return got;
 }
 
-static void goes_on_where_it_was(void)
-{
-    struct fixture *fixture = make();
-    keep(fixture, 0, "shown\nnext\nlast");
-    add(fixture, 0, (struct jr_shown){.file.total = 15, .at = 6});
-    check(fixture, "[0] next\n[0] last\n");
-}
-
-static void tells_of_what_is_not_there(void)
-{
-    struct fixture *fixture = make();
-    keep(fixture, 0, "a\n");
-    add(fixture, 0, (struct jr_shown){.file.total = 102, .lost = 7});
-    add(fixture, 1, (struct jr_shown){.file.total = 50});
-    check(fixture, "[0] a\n"
-                   "[1] [jobrun: 50 bytes are left out here: the log no longer has them]\n"
-                   "[0] [jobrun: 100 bytes are left out here: the log no longer has them]\n"
-                   "[0] [jobrun: 7 bytes are left out here: the console was not read in time]\n");
-}
-
-static void tells_of_a_limit(void)
-{
-    struct fixture *fixture = make();
-    keep(fixture, 0, "a\nMARKER\nz\n");
-    add(fixture, 0,
-        (struct jr_shown){.file = {.total = 1002, .head = 2, .cut = 1000, .marker = 7}});
-    check(fixture, "[0] a\n"
-                   "[0] [jobrun: log_limit: 998 bytes left out here]\n"
-                   "[0] z\n");
-}
-
-/* What was left out includes what the console had shown already. */
-static void begins_within_a_gap(void)
-{
-    struct fixture *fixture = make();
-    keep(fixture, 0, "a\nMARKER\nz\n");
-    add(fixture, 0,
-        (struct jr_shown){.file = {.total = 1002, .head = 2, .cut = 1000, .marker = 7}, .at = 500});
-    check(fixture, "[0] [jobrun: log_limit: 500 bytes left out here]\n"
-                   "[0] z\n");
-}
-
-static void begins_at_the_end_of_a_gap(void)
-{
-    struct fixture *fixture = make();
-    keep(fixture, 0, "a\nMARKER\nz\n");
-    add(fixture, 0,
-        (struct jr_shown){.file = {.total = 1002, .head = 2, .cut = 1000, .marker = 7}, .at = 999});
-    check(fixture, "[0] [jobrun: log_limit: 1 bytes left out here]\n"
-                   "[0] z\n");
-}
-
-static void keeps_to_the_time(void)
-{
-    struct fixture *fixture = make();
-    keep(fixture, 0, "1\n3\n");
-    keep(fixture, 1, "2\n4\n");
-    for (unsigned i = 0; i < 2; i++) {
-        fixture->streams[i].times = &fixture->times[i];
-        add(fixture, i, (struct jr_shown){.file.total = 4});
-        fixture->times[i] = (struct jr_times){
-            .count = 2, .items = {{2, (1 + i) * SECOND_NS}, {4, (3 + i) * SECOND_NS}}};
-    }
-    check(fixture, "[0] 1\n[1] 2\n[0] 3\n[1] 4\n");
-}
-
-static void remembers_times_more_coarsely(void)
-{
-    struct fixture *fixture = make();
-    struct jr_follower *stream = &fixture->streams[0];
-    const struct jr_times *times = &fixture->times[0];
-    stream->times = &fixture->times[0];
-    for (unsigned i = 1; i <= 10 * JR_TIMES_MOST; i++) {
-        stream->shown.file.total = i;
-        jr_catch_up_note_bytes(stream, 0);
-        CU_ASSERT_TRUE(times->count <= JR_TIMES_MOST);
-        CU_ASSERT_EQUAL(times->items[times->count - 1].end, i);
-    }
-    CU_ASSERT_TRUE(times->count > JR_TIMES_MOST / 4);
-    for (uint32_t i = 1; i < times->count; i++)
-        CU_ASSERT_TRUE(times->items[i - 1].end < times->items[i].end &&
-                       times->items[i - 1].wall_ns <= times->items[i].wall_ns);
-    check(fixture, "");
-}
-
-/* What comes after a pause, however much it is, is not taken for what came before. */
-static void remembers_a_pause(void)
-{
-    struct fixture *fixture = make();
-    struct jr_follower *stream = &fixture->streams[0];
-    const struct jr_times *times = &fixture->times[0];
-    stream->times = &fixture->times[0];
-    fixture->times[0].count = 0;
-    for (unsigned i = 1; i <= 8 * JR_TIMES_MOST; i++) {
-        stream->shown.file.total = i;
-        jr_catch_up_note_bytes(stream, 0);
-        uint64_t until = jr_clock_wall_ns() + 50000000;
-        while (i == 10 && jr_clock_wall_ns() < until)
-            continue;
-    }
-    uint32_t after = 0;
-    while (after < times->count && times->items[after].end <= 10)
-        after++;
-    CU_ASSERT_TRUE_FATAL(after > 0 && after < times->count);
-    CU_ASSERT_EQUAL(times->items[after - 1].end, 10);
-    CU_ASSERT_TRUE(times->items[after].wall_ns >= times->items[after - 1].wall_ns + 50000000);
-    check(fixture, "");
-}
-
-/* Streams 0 and 1 with a byte and a newline at each time, in milliseconds;
- * `want` has the numbers of the streams in the order in which they are shown.
- */
-static void keeps_to_any_times(void)
-{
-    static const struct {
-        const char *want;
-        unsigned times[2][5];
-    } vectors[] = {
-        {"0011", {{1000, 2000}, {3000, 4000}}},
-        {"1100", {{3000, 4000}, {1000, 2000}}},
-        {"100111", {{2000, 3000}, {1000, 4000, 5000, 6000}}},
-        {"10", {{2000}, {1000}}},
-        /* What came within a tenth of a second is shown in turns. */
-        {"1010", {{1000, 1050}, {1001, 1051}}},
-        {"101", {{1100}, {1000, 1150}}},
-        {"110", {{1101}, {1000, 1100}}},
-        /* Of a long time, what came within a part of it. */
-        {"1011", {{4000}, {1000, 2000, 1000000}}},
-        {"1101", {{5000}, {1000, 2000, 1000000}}},
-        {"1101", {{1005000}, {1000000, 1002000, 2000000}}},
-        {"10", {{1000}, {1100}}},
-        {"0010", {{1000, 2000, 4000}, {3000}}},
-    };
-    for (size_t n = 0; n < sizeof vectors / sizeof vectors[0]; n++) {
-        struct fixture *fixture = make();
-        char want[64] = "";
-        for (unsigned i = 0; i < 2; i++) {
-            struct jr_times *times = &fixture->times[i];
-            char text[16] = "";
-            fixture->streams[i].times = times;
-            times->count = 3; /* of what was shown before it was behind */
-            for (unsigned k = 0; k < 8; k++)
-                times->items[k] = (struct jr_time){k, 1 + k};
-            add(fixture, i, (struct jr_shown){0});
-            for (const unsigned *at = vectors[n].times[i]; *at != 0; at++) {
-                (void)strncat(text, ".\n", sizeof text - strlen(text) - 1);
-                times->items[times->count++] = (struct jr_time){strlen(text), *at * MS_NS};
-            }
-            fixture->streams[i].shown.file.total = strlen(text);
-            keep(fixture, i, text);
-        }
-        for (const char *at = vectors[n].want; *at != '\0'; at++)
-            (void)snprintf(want + strlen(want), sizeof want - strlen(want), "[%c] .\n", *at);
-        check(fixture, want);
-    }
-}
-
-/* When there is no room for one more time, that which is closest to the next goes, and nothing else
- * changes. */
-static void forgets_the_closest_time(void)
-{
-    static const unsigned places[] = {0, 1, 100, JR_TIMES_MOST - 2};
-    static const char other = 0x5a;
-    for (size_t n = 0; n < sizeof places / sizeof places[0]; n++) {
-        struct fixture *fixture = make();
-        struct jr_follower *stream = &fixture->streams[0];
-        struct jr_times *times = &fixture->times[0];
-        stream->times = times;
-        times->count = JR_TIMES_MOST;
-        for (unsigned i = 0; i < JR_TIMES_MOST; i++)
-            times->items[i] = (struct jr_time){1 + i, (1 + i) * SECOND_NS};
-        if (places[n] > 0) /* else all are as close, and the first goes */
-            times->items[places[n]].wall_ns += SECOND_NS / 2;
-        memset(&fixture->times[1], other, sizeof fixture->times[1]);
-        stream->shown.file.total = 1000;
-        jr_catch_up_note_bytes(stream, 0);
-        CU_ASSERT_EQUAL_FATAL(times->count, JR_TIMES_MOST);
-        for (unsigned i = 0; i < JR_TIMES_MOST - 1; i++)
-            CU_ASSERT_EQUAL(times->items[i].end, 1 + i + (i >= places[n]));
-        CU_ASSERT_EQUAL(times->items[JR_TIMES_MOST - 1].end, 1000);
-        CU_ASSERT_EQUAL(fixture->times[1].count, 0x5a5a5a5a);
-        CU_ASSERT_EQUAL(memchr(&fixture->times[1], 0, sizeof *times), NULL);
-        CU_ASSERT_TRUE(times->items[JR_TIMES_MOST - 1].wall_ns > JR_TIMES_MOST * SECOND_NS);
-        check(fixture, "");
-    }
-}
-
-/* The times are those at which the lines came, and what comes later has its own again. */
-static void stamps_lines_with_their_time(void)
-{
-    struct fixture *fixture = make();
-    fixture->lines.timestamps = true;
-    fixture->streams[0].times = &fixture->times[0];
-    fixture->streams[0].ended = false;
-    keep(fixture, 0, "a\nb\n");
-    add(fixture, 0, (struct jr_shown){.file.total = 4, .lost = 1});
-    fixture->times[0] =
-        (struct jr_times){.count = 2, .items = {{2, SECOND_NS}, {4, 2 * SECOND_NS}}};
-    keep(fixture, 1, "c\n"); /* nobody knows when */
-    add(fixture, 1, (struct jr_shown){.file.total = 2});
-    jr_catch_up_step(&fixture->all, &fixture->console.outputs[0]);
-    char held[1024] = "";
-    int out = openat(fixture->files.dir_fd, "out", O_RDONLY);
-    CU_ASSERT_TRUE(read(out, held, sizeof held - 1) > 0);
-    (void)close(out);
-    CU_ASSERT_PTR_NOT_NULL(strstr(held, "1970-01-01T00:00:01.000Z [0] a\n"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(held, "1970-01-01T00:00:02.000Z [0] b\n"));
-    const char *note = strstr(held, "[0] [jobrun: 1 bytes are left out");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(note);
-    CU_ASSERT_TRUE(memcmp(note - 25, "1970", 4) > 0);
-    const char *line = strstr(held, "[1] c\n");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
-    CU_ASSERT_TRUE(memcmp(line - 25, "1970", 4) > 0);
-    end(fixture);
-}
-
-static void shows_a_single_byte(void)
-{
-    struct fixture *fixture = make();
-    keep(fixture, 0, "a\nz");
-    add(fixture, 0, (struct jr_shown){.file.total = 3, .at = 2});
-    check(fixture, "[0] z\n");
-}
-
-/* Bytes that are lost while a stream is behind are told of in one number. */
-static void counts_what_is_lost(void)
-{
-    struct fixture *fixture = make();
-    add(fixture, 0, (struct jr_shown){.lost = 5});
-    jr_catch_up_note_bytes(&fixture->streams[0], 30);
-    jr_catch_up_note_bytes(&fixture->streams[0], 7);
-    CU_ASSERT_EQUAL(fixture->times[0].count, 0);
-    CU_ASSERT_TRUE(jr_catch_up_is_behind(&fixture->all));
-    jr_catch_up_step(&fixture->all, &fixture->console.outputs[0]);
-    CU_ASSERT_FALSE(jr_catch_up_is_behind(&fixture->all));
-    add(fixture, 0, fixture->streams[0].shown); /* behind once more */
-    jr_catch_up_note_bytes(&fixture->streams[0], 1);
-    check(fixture, "[0] [jobrun: 42 bytes are left out here: the console was not read in time]\n"
-                   "[0] [jobrun: 1 bytes are left out here: the console was not read in time]\n");
-}
-
-/* A turn shows so much, and then lets the loop have its turn; those that have to wait for others do
- * not count. */
+/* A turn shows so much, and then lets the loop have its turn. */
 static void shows_so_much_in_a_turn(void)
 {
-    struct fixture *fixture = make_piped((struct jr_console){0});
-    struct jr_follower *streams = fixture->streams;
-    keep_kib(fixture, 0, 1280);
-    keep_kib(fixture, 1, 1);
-    for (unsigned i = 0; i < 2; i++)
-        streams[i].times = &fixture->times[i];
-    add(fixture, 0, (struct jr_shown){.file.total = 1280 << 10});
-    add(fixture, 1, (struct jr_shown){.file.total = 1 << 10});
-    fixture->times[0] = (struct jr_times){1, {{1280 << 10, SECOND_NS}}};
-    fixture->times[1] = (struct jr_times){1, {{1 << 10, 9 * SECOND_NS}}};
-    CU_ASSERT_TRUE(jr_loop_turn(&fixture->loop, true) > 0);
-    CU_ASSERT_EQUAL(fixture->room, 1);
-    CU_ASSERT_EQUAL(streams[0].shown.at, 1024 << 10);
-    CU_ASSERT_EQUAL(streams[1].shown.at, 0);
-    CU_ASSERT_FALSE(jr_output_is_waiting(&fixture->console.outputs[0]));
-    CU_ASSERT_EQUAL(jr_loop_turn(&fixture->loop, true), 0); /* it is full */
-    CU_ASSERT_EQUAL(drain(fixture), 1024 << 10);
-    CU_ASSERT_TRUE(jr_loop_turn(&fixture->loop, true) > 0);
-    CU_ASSERT_EQUAL(drain(fixture), 257 << 10);
-    CU_ASSERT_FALSE(jr_catch_up_is_behind(&fixture->all));
-    CU_ASSERT_FALSE(streams[0].shown.behind || streams[1].shown.behind);
-    CU_ASSERT_EQUAL(jr_loop_turn(&fixture->loop, true), 0);
-    CU_ASSERT_EQUAL(fixture->room, 2);
-    end(fixture);
+    struct live *live = go((struct jr_console){0});
+    struct jr_follower *stream = &live->streams[0];
+    add_kib(live, 0, 1280);
+    CU_ASSERT_TRUE(jr_loop_turn(&live->loop, true) > 0);
+    CU_ASSERT_EQUAL(live->room, 1);
+    CU_ASSERT_EQUAL(stream->shown.at, 1024 * KIB);
+    CU_ASSERT_FALSE(jr_output_is_waiting(&live->console.outputs[0]));
+    CU_ASSERT_EQUAL(jr_loop_turn(&live->loop, true), 0); /* it is full */
+    CU_ASSERT_EQUAL(drain(live), 1024 * KIB);
+    CU_ASSERT_TRUE(jr_loop_turn(&live->loop, true) > 0);
+    CU_ASSERT_EQUAL(drain(live), 256 * KIB);
+    CU_ASSERT_FALSE(jr_catch_up_is_behind(&live->all) || stream->shown.behind);
+    CU_ASSERT_EQUAL(jr_loop_turn(&live->loop, true), 0);
+    CU_ASSERT_EQUAL(live->room, 2);
+    stop(live);
 }
 
-/* So does one in which a stream comes to its end. */
-static void ends_a_stream_in_a_turn(void)
+/* Streams show a piece in turn, until one has come to its end. */
+static void shows_streams_in_turn(void)
 {
-    struct fixture *fixture = make_piped((struct jr_console){0});
-    keep_kib(fixture, 0, 768);
-    keep_kib(fixture, 1, 512);
-    add(fixture, 0, (struct jr_shown){.file.total = 768 << 10});
-    add(fixture, 1, (struct jr_shown){.file.total = 512 << 10});
-    CU_ASSERT_TRUE(jr_loop_turn(&fixture->loop, true) > 0);
-    CU_ASSERT_EQUAL(fixture->streams[0].shown.at, 512 << 10);
-    CU_ASSERT_FALSE(fixture->streams[1].shown.behind);
-    CU_ASSERT_EQUAL(drain(fixture), 1024 << 10);
-    CU_ASSERT_TRUE(jr_loop_turn(&fixture->loop, true) > 0);
-    CU_ASSERT_EQUAL(drain(fixture), 256 << 10);
-    end(fixture);
+    struct live *live = go((struct jr_console){0});
+    add_kib(live, 0, 768);
+    add_kib(live, 1, 512);
+    CU_ASSERT_TRUE(jr_loop_turn(&live->loop, true) > 0);
+    CU_ASSERT_EQUAL(live->streams[0].shown.at, 512 * KIB);
+    CU_ASSERT_FALSE(live->streams[1].shown.behind);
+    CU_ASSERT_EQUAL(drain(live), 1024 * KIB);
+    CU_ASSERT_TRUE(jr_loop_turn(&live->loop, true) > 0);
+    CU_ASSERT_EQUAL(drain(live), 256 * KIB);
+    stop(live);
 }
 
 /* Each output goes on by itself. */
 static void keeps_the_outputs_apart(void)
 {
-    struct fixture *fixture = make_piped((struct jr_console){0});
+    struct live *live = go((struct jr_console){0});
     char held[64] = "";
-    keep(fixture, 0, "out\n");
-    keep(fixture, 2, "error\n");
-    add(fixture, 2, (struct jr_shown){.file.total = 6});
-    CU_ASSERT_TRUE(jr_catch_up_is_behind(&fixture->all));
-    jr_catch_up_step(&fixture->all, &fixture->console.outputs[0]);
-    CU_ASSERT_TRUE(jr_catch_up_is_behind(&fixture->all));
-    add(fixture, 0, (struct jr_shown){.file.total = 4});
-    jr_catch_up_step(&fixture->all, &fixture->console.outputs[1]);
-    CU_ASSERT_TRUE(jr_catch_up_is_behind(&fixture->all));
-    CU_ASSERT_EQUAL(read(fixture->pipe[0], held, sizeof held), -1);
-    CU_ASSERT_EQUAL(read(fixture->err[0], held, sizeof held), 6);
+    add_kib(live, 0, 1);
+    scratch_write(&live->scratch, paths[2], "error\n");
+    add(live, 2, (struct jr_shown){.file.total = 6});
+    jr_catch_up_step(&live->all, &live->console.outputs[1]);
+    CU_ASSERT_TRUE(jr_catch_up_is_behind(&live->all));
+    CU_ASSERT_EQUAL(drain(live), 0);
+    CU_ASSERT_EQUAL(read(live->err[0], held, sizeof held), 6);
     JR_ASSERT_TEXT(held, "error\n");
-    jr_catch_up_step(&fixture->all, &fixture->console.outputs[0]);
-    CU_ASSERT_FALSE(jr_catch_up_is_behind(&fixture->all));
-    CU_ASSERT_EQUAL(drain(fixture), 4);
-    end(fixture);
+    jr_catch_up_step(&live->all, &live->console.outputs[0]);
+    CU_ASSERT_FALSE(jr_catch_up_is_behind(&live->all));
+    CU_ASSERT_EQUAL(drain(live), KIB);
+    stop(live);
 }
 
 /* With console.collapse as well, in smaller pieces, so that the lines of all ranks meet; and the
  * lines that waited for the console go on to wait. */
 static void collapses_what_it_shows(void)
 {
-    struct fixture *fixture = make_piped((struct jr_console){.collapse = true});
-    struct jr_collapse *collapse = fixture->lines.collapse;
+    struct live *live = go((struct jr_console){.collapse = true});
+    struct jr_collapse *collapse = live->lines.collapse;
+    struct jr_follower *streams = live->streams;
     CU_ASSERT_PTR_NOT_NULL_FATAL(collapse);
     for (unsigned i = 0; i < 2; i++) {
-        keep_kib(fixture, i, 600);
-        fixture->streams[i].ended = false;
-        add(fixture, i, (struct jr_shown){.file.total = 600 << 10});
+        streams[i].ended = false;
+        add_kib(live, i, 600);
     }
-    CU_ASSERT_TRUE(jr_loop_turn(&fixture->loop, true) > 0);
-    CU_ASSERT_EQUAL(fixture->streams[0].shown.at, 512 << 10);
-    CU_ASSERT_EQUAL(fixture->streams[1].shown.at, 512 << 10);
-    CU_ASSERT_EQUAL(drain(fixture), (1024 + strlen("[0-1] ")) * 512);
-    CU_ASSERT_TRUE(jr_loop_turn(&fixture->loop, true) > 0);
-    CU_ASSERT_EQUAL(drain(fixture), (1024 + strlen("[0-1] ")) * 88);
-    add(fixture, 0, fixture->streams[0].shown); /* of which there is no more */
-    fixture->streams[0].shown.file.total = 600 << 10;
-    CU_ASSERT_EQUAL(jr_feed_add(fixture->streams[0].feed, "one\n", 4), 4);
+    CU_ASSERT_TRUE(jr_loop_turn(&live->loop, true) > 0);
+    CU_ASSERT_EQUAL(streams[0].shown.at, 512 * KIB);
+    CU_ASSERT_EQUAL(streams[1].shown.at, 512 * KIB);
+    CU_ASSERT_EQUAL(drain(live), (KIB + strlen("[0-1] ")) * 512);
+    CU_ASSERT_TRUE(jr_loop_turn(&live->loop, true) > 0);
+    CU_ASSERT_EQUAL(drain(live), (KIB + strlen("[0-1] ")) * 88);
+    add(live, 0, streams[0].shown); /* of which there is no more */
+    CU_ASSERT_EQUAL(jr_feed_add(streams[0].feed, "one\n", 4), 4);
     collapse->timer.at = 0; /* as if it came while the console took nothing */
-    CU_ASSERT_TRUE(jr_loop_turn(&fixture->loop, true) > 0);
+    CU_ASSERT_TRUE(jr_loop_turn(&live->loop, true) > 0);
     CU_ASSERT_NOT_EQUAL(collapse->timer.at, 0);
-    CU_ASSERT_EQUAL(drain(fixture), 0);
-    end(fixture);
+    CU_ASSERT_EQUAL(drain(live), 0);
+    stop(live);
 }
 
 /* Once it has caught up, an unfinished line is shown when it is due. */
 static void awaits_the_rest_of_a_line(void)
 {
-    struct fixture *fixture = make_piped((struct jr_console){.partial_ms = 3600000});
-    fixture->streams[0].ended = false;
-    keep(fixture, 0, "a\nrest");
-    add(fixture, 0, (struct jr_shown){.file.total = 6});
-    CU_ASSERT_TRUE(fixture->streams[0].feed->held);
-    CU_ASSERT_TRUE(jr_loop_turn(&fixture->loop, true) > 0);
-    CU_ASSERT_EQUAL(drain(fixture), 2);
-    CU_ASSERT_FALSE(fixture->streams[0].feed->held);
-    CU_ASSERT_NOT_EQUAL(fixture->lines.partial.at, 0);
-    CU_ASSERT_EQUAL(jr_feed_add(fixture->streams[0].feed, "!\n", 2), 2);
-    CU_ASSERT_EQUAL(drain(fixture), strlen("rest!\n"));
-    end(fixture);
+    struct live *live = go((struct jr_console){.partial_ms = 3600000});
+    struct jr_feed *feed = live->streams[0].feed;
+    live->streams[0].ended = false;
+    scratch_write(&live->scratch, paths[0], "a\nrest");
+    add(live, 0, (struct jr_shown){.file.total = 6});
+    CU_ASSERT_TRUE(feed->held);
+    CU_ASSERT_TRUE(jr_loop_turn(&live->loop, true) > 0);
+    CU_ASSERT_EQUAL(drain(live), 2);
+    CU_ASSERT_FALSE(feed->held);
+    CU_ASSERT_NOT_EQUAL(live->lines.partial.at, 0);
+    CU_ASSERT_EQUAL(jr_feed_add(feed, "!\n", 2), 2);
+    CU_ASSERT_EQUAL(drain(live), strlen("rest!\n"));
+    stop(live);
 }
 
 /* A console that was closed has seen all that it will see. */
 static void gives_up_a_console_that_has_gone(void)
 {
-    struct fixture *fixture = make_piped((struct jr_console){0});
-    keep_kib(fixture, 0, 2);
-    add(fixture, 0, (struct jr_shown){.file.total = 2 << 10, .lost = 9});
-    jr_console_writer_abandon(&fixture->console);
-    CU_ASSERT_FALSE(jr_catch_up_is_behind(&fixture->all));
-    CU_ASSERT_FALSE(fixture->streams[0].shown.behind);
-    CU_ASSERT_EQUAL(fixture->streams[0].shown.at, 2 << 10);
-    CU_ASSERT_EQUAL(drain(fixture), 0);
-    end(fixture);
+    struct live *live = go((struct jr_console){0});
+    add_kib(live, 0, 2);
+    live->streams[0].shown.lost = 9;
+    jr_console_writer_abandon(&live->console);
+    CU_ASSERT_FALSE(jr_catch_up_is_behind(&live->all));
+    CU_ASSERT_FALSE(live->streams[0].shown.behind);
+    CU_ASSERT_EQUAL(live->streams[0].shown.at, 2 * KIB);
+    CU_ASSERT_EQUAL(drain(live), 0);
+    stop(live);
 }
 
 /* Left as it is: a line that was begun is to be read again, from its start. */
 static void leaves_the_beginning_of_a_line(void)
 {
-    struct fixture *fixture = make_piped((struct jr_console){0});
-    struct jr_follower *streams = fixture->streams;
+    struct live *live = go((struct jr_console){0});
+    struct jr_follower *streams = live->streams;
     for (unsigned i = 0; i < STREAMS; i++) {
-        add(fixture, i, (struct jr_shown){.file.total = 1000});
+        add(live, i, (struct jr_shown){.file.total = 1000});
         CU_ASSERT_EQUAL(jr_feed_add(streams[i].feed, "a\nbeg", 5), 5);
         streams[i].shown.at = 5;
     }
     streams[1].feed->begun = JR_BEGUN_SHOWN;
-    jr_catch_up_leave(&fixture->all);
+    jr_catch_up_leave(&live->all);
     for (unsigned i = 0; i < STREAMS; i++) {
         CU_ASSERT_EQUAL(streams[i].shown.at, 2);
         CU_ASSERT_TRUE(streams[i].shown.behind);
     }
     CU_ASSERT_EQUAL(streams[0].shown.begun, JR_BEGUN_NOTHING);
     CU_ASSERT_EQUAL(streams[1].shown.begun, JR_BEGUN_SHOWN);
-    CU_ASSERT_FALSE(jr_catch_up_is_behind(&fixture->all));
-    CU_ASSERT_EQUAL(jr_loop_turn(&fixture->loop, true), 0);
-    CU_ASSERT_EQUAL(fixture->room, 0);
-    end(fixture);
+    CU_ASSERT_FALSE(jr_catch_up_is_behind(&live->all));
+    CU_ASSERT_EQUAL(jr_loop_turn(&live->loop, true), 0);
+    CU_ASSERT_EQUAL(live->room, 0);
+    stop(live);
 }
 
-int main(void)
+/* Bytes that are lost while a stream is behind are told of in one number. */
+static void counts_what_is_lost(void)
 {
-    static const struct jr_unit_case cases[] = {
-        CASE(gives_up_a_console_that_has_gone),
-        CASE(counts_what_is_lost),
-        CASE(goes_on_where_it_was),
-        CASE(shows_a_single_byte),
-        CASE(tells_of_what_is_not_there),
-        CASE(tells_of_a_limit),
-        CASE(begins_within_a_gap),
-        CASE(begins_at_the_end_of_a_gap),
-        CASE(keeps_to_the_time),
-        CASE(keeps_to_any_times),
-        CASE(stamps_lines_with_their_time),
-        CASE(remembers_times_more_coarsely),
-        CASE(remembers_a_pause),
-        CASE(forgets_the_closest_time),
-        CASE(shows_so_much_in_a_turn),
-        CASE(ends_a_stream_in_a_turn),
-        CASE(keeps_the_outputs_apart),
-        CASE(collapses_what_it_shows),
-        CASE(awaits_the_rest_of_a_line),
-        CASE(leaves_the_beginning_of_a_line),
-    };
-    return jr_unit_run("catch_up", cases, sizeof cases / sizeof cases[0]);
+    struct live *live = go((struct jr_console){0});
+    add(live, 0, (struct jr_shown){.lost = 5});
+    jr_catch_up_note_bytes(&live->streams[0], 30);
+    jr_catch_up_note_bytes(&live->streams[0], 7);
+    jr_catch_up_step(&live->all, &live->console.outputs[0]);
+    CU_ASSERT_FALSE(jr_catch_up_is_behind(&live->all));
+    add(live, 0, live->streams[0].shown); /* behind once more */
+    jr_catch_up_note_bytes(&live->streams[0], 1);
+    jr_catch_up_step(&live->all, &live->console.outputs[0]);
+    (void)drain(live);
+    JR_ASSERT_TEXT(drained, "[jobrun: 42 bytes are left out here: the console was not read in time]\n"
+                         "[jobrun: 1 bytes are left out here: the console was not read in time]\n");
+    stop(live);
 }
+
+/* However many there are, so many are kept, the last of them always. */
+static void remembers_times_more_coarsely(void)
+{
+    struct live *live = go((struct jr_console){0});
+    struct jr_follower *stream = &live->streams[0];
+    const struct jr_times *times = stream->times = &live->times[0];
+    uint64_t before = jr_clock_wall_ns();
+    for (unsigned i = 1; i <= 10 * JR_TIMES_MOST; i++) {
+        stream->shown.file.total = i;
+        jr_catch_up_note_bytes(stream, 0);
+        CU_ASSERT_TRUE(times->count <= JR_TIMES_MOST);
+        CU_ASSERT_EQUAL(times->items[times->count - 1].end, i);
+    }
+    CU_ASSERT_TRUE(times->count >= JR_TIMES_MOST / 2);
+    CU_ASSERT_TRUE(times->items[0].wall_ns >= before);
+    for (uint32_t i = 1; i < times->count; i++)
+        CU_ASSERT_TRUE(times->items[i - 1].end < times->items[i].end &&
+                       times->items[i - 1].wall_ns <= times->items[i].wall_ns);
+    CU_ASSERT_EQUAL(live->times[1].count, 0);
+    stop(live);
+}
+
+/* With console.timestamps the times are those at which the lines came, and what comes later has its
+ * own again. */
+static void stamps_lines_with_their_time(void)
+{
+    struct live *live = go((struct jr_console){.timestamps = true});
+    struct jr_follower *stream = &live->streams[0];
+    stream->ended = false;
+    stream->times = &live->times[0];
+    scratch_write(&live->scratch, paths[0], "a\nb\n");
+    add(live, 0, (struct jr_shown){.file.total = 4, .lost = 1});
+    live->times[0] = (struct jr_times){.count = 2, .items = {{2, SECOND_NS}, {4, 2 * SECOND_NS}}};
+    jr_catch_up_step(&live->all, &live->console.outputs[0]);
+    CU_ASSERT_EQUAL(live->times[0].count, 0);
+    (void)drain(live);
+    static const char both[] = "1970-01-01T00:00:01.000Z a\n1970-01-01T00:00:02.000Z b\n";
+    CU_ASSERT_EQUAL(strncmp(drained, both, strlen(both)), 0);
+    CU_ASSERT_TRUE(memcmp(drained + strlen(both), "1970", 4) > 0); /* that one byte is left out */
+    stop(live);
+}
+
+/* After the run. */
+
+struct desk {
+    struct scratch scratch;
+    struct jr_policy policy;
+    struct jr_plan_rank ranks[RANKS];
+    struct jr_plan plan;
+    struct jr_remainder *left;
+    struct jr_replay replay;
+    int out, err;
+};
+
+static void begin(struct desk *desk, int out)
+{
+    *desk = (struct desk){0};
+    scratch_start(&desk->scratch);
+    for (uint32_t i = 0; i < RANKS; i++)
+        desk->ranks[i] = (struct jr_plan_rank){.rank = i,
+                                               .prefix = i == 0 ? "0 " : "1 ",
+                                               .around = {"[", "] "},
+                                               .out_path = i == 0 ? "0.out" : "1.out",
+                                               .err_path = i == 0 ? "0.err" : "1.err"};
+    desk->plan = (struct jr_plan){.policy = &desk->policy, .ranks = desk->ranks, .count = RANKS};
+    desk->left = jr_remainder_new(RANKS);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(desk->left);
+    CU_ASSERT_EQUAL(desk->left->count, 2 * RANKS + 2);
+    desk->out =
+        out >= 0 ? out : openat(desk->scratch.fd, "console", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    desk->err = openat(desk->scratch.fd, "errors", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_replay_open(&desk->replay, desk->out, desk->err, desk->scratch.fd, false), 0);
+}
+
+static void end(struct desk *desk)
+{
+    int epoll_fd = desk->replay.loop.epoll_fd;
+    jr_replay_close(&desk->replay);
+    CU_ASSERT_EQUAL(fcntl(epoll_fd, F_GETFD), -1);
+    jr_remainder_free(desk->left);
+    (void)close(desk->out);
+    (void)close(desk->err);
+    scratch_end(&desk->scratch);
+}
+
+static const char *content(int fd)
+{
+    static char text[8192];
+    ssize_t len = pread(fd, text, sizeof text - 1, 0);
+    text[len > 0 ? len : 0] = '\0';
+    return text;
+}
+
+/* The stream is in `name`, and shown up to `at`. */
+static void leave(struct desk *desk, uint32_t stream, const char *name, const char *text,
+                  uint64_t at)
+{
+    scratch_write(&desk->scratch, name, text);
+    desk->left->streams[stream] =
+        (struct jr_shown){.file.total = strlen(text), .at = at, .behind = true};
+}
+
+static void leave_lines(struct desk *desk, size_t out, size_t err)
+{
+    static const char lines[] = "out\nerr\n";
+    memcpy(desk->left->pending, lines, sizeof lines - 1);
+    desk->left->pending_len[0] = out;
+    desk->left->pending_len[1] = err;
+}
+
+static void finish(struct desk *desk)
+{
+    jr_replay_finish(&desk->replay, &desk->policy, &(sigset_t){0});
+    CU_ASSERT_TRUE(jr_replay_is_done(&desk->replay));
+    CU_ASSERT_EQUAL(desk->replay.patience.at, 0);
+    CU_ASSERT_EQUAL(desk->replay.signals.fd, -1);
+    struct sigaction on_pipe;
+    CU_ASSERT_EQUAL(sigaction(SIGPIPE, NULL, &on_pipe), 0);
+    CU_ASSERT_TRUE(on_pipe.sa_handler == SIG_DFL);
+}
+
+/* More than there is memory for is not shown, and the caller is told. */
+static void says_that_it_has_no_memory(void)
+{
+    struct desk desk;
+    volatile size_t len = SIZE_MAX;
+    begin(&desk, -1);
+    CU_ASSERT_FALSE(jr_replay_print(&desk.replay, "done\n", len));
+    finish(&desk);
+    JR_ASSERT_TEXT(content(desk.err), "");
+    end(&desk);
+}
+
+static void shows_nothing_of_nothing(void)
+{
+    struct desk desk;
+    begin(&desk, -1);
+    jr_replay_add(&desk.replay, &desk.plan, desk.left);
+    CU_ASSERT_TRUE(jr_replay_is_done(&desk.replay));
+    finish(&desk);
+    JR_ASSERT_TEXT(content(desk.out), "");
+    JR_ASSERT_TEXT(content(desk.err), "");
+    end(&desk);
+}
+
+/* From where it was, with what is not there told of in its place: what log_limit left out includes
+ * what the console had shown already. */
+static void goes_on_where_it_was(void)
+{
+    static const struct {
+        const char *text;
+        struct jr_shown shown;
+        const char *want;
+    } vectors[] = {
+        {"shown\nnext\nlast", {.file.total = 15, .at = 6}, "0 next\n0 last\n"},
+        {"a\nz", {.file.total = 3, .at = 2}, "0 z\n"},
+        {"a\n",
+         {.file.total = 102, .lost = 7},
+         "0 a\n"
+         "0 [jobrun: 100 bytes are left out here: the log no longer has them]\n"
+         "0 [jobrun: 7 bytes are left out here: the console was not read in time]\n"},
+        {"a\nMARKER\nz\n",
+         {.file = {1002, 2, 1000, 7}},
+         "0 a\n0 [jobrun: log_limit: 998 bytes left out here]\n0 z\n"},
+        {"a\nMARKER\nz\n",
+         {.file = {1002, 2, 1000, 7}, .at = 500},
+         "0 [jobrun: log_limit: 500 bytes left out here]\n0 z\n"},
+        {"a\nMARKER\nz\n",
+         {.file = {1002, 2, 1000, 7}, .at = 999},
+         "0 [jobrun: log_limit: 1 bytes left out here]\n0 z\n"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct desk desk;
+        begin(&desk, -1);
+        scratch_write(&desk.scratch, "0.out", vectors[i].text);
+        desk.left->streams[0] = vectors[i].shown;
+        desk.left->streams[0].behind = true;
+        jr_replay_add(&desk.replay, &desk.plan, desk.left);
+        finish(&desk);
+        JR_ASSERT_TEXT(content(desk.out), vectors[i].want);
+        end(&desk);
+    }
+}
+
+/* Lines that were on their way first, then the streams; then what jobrun says, and the next
+ * attempt. */
+static void shows_attempt_after_attempt(void)
+{
+    struct desk desk;
+    begin(&desk, -1);
+    leave_lines(&desk, 4, 4);
+    leave(&desk, 0, "0.out", "seen\nnext\nlast", 5);
+    leave(&desk, 3, "1.err", "wrong\n", 0);
+    leave(&desk, 2 * RANKS, "setup.log", "", 0);
+    jr_replay_add(&desk.replay, &desk.plan, desk.left);
+    CU_ASSERT_FALSE(jr_replay_is_done(&desk.replay));
+    CU_ASSERT_TRUE(jr_replay_print(&desk.replay, "done\n", 5));
+    memset(desk.left->streams, 0, 6 * sizeof *desk.left->streams);
+    leave_lines(&desk, 0, 0);
+    leave(&desk, 2, "1.out", "again\n", 0);
+    jr_replay_add(&desk.replay, &desk.plan, desk.left);
+    desk.ranks[1].prefix = "gone "; /* of which there is a copy */
+    finish(&desk);
+    JR_ASSERT_TEXT(content(desk.out), "out\n0 next\n0 last\n1 again\n");
+    JR_ASSERT_TEXT(content(desk.err), "err\n1 wrong\ndone\n");
+    CU_ASSERT_FALSE(desk.replay.cut);
+    CU_ASSERT_FALSE(desk.replay.ended);
+    CU_ASSERT_TRUE(jr_replay_print(&desk.replay, "more\n", 5));
+    finish(&desk);
+    JR_ASSERT_TEXT(content(desk.err), "err\n1 wrong\ndone\nmore\n");
+    end(&desk);
+}
+
+/* Lines of one output alone are shown, too. */
+static void shows_what_only_one_output_left(void)
+{
+    for (int number = 0; number < 2; number++) {
+        struct desk desk;
+        begin(&desk, -1);
+        leave_lines(&desk, number == 0 ? 4 : 0, number == 1 ? 4 : 0);
+        jr_replay_add(&desk.replay, &desk.plan, desk.left);
+        finish(&desk);
+        JR_ASSERT_TEXT(content(desk.out), number == 0 ? "out\n" : "");
+        JR_ASSERT_TEXT(content(desk.err), number == 1 ? "out\n" : "");
+        end(&desk);
+    }
+}
+
+/* As the run's own console would have: hidden lines, and the rest of one whose beginning was. */
+static void shows_it_as_the_console_does(void)
+{
+    struct desk desk;
+    begin(&desk, -1);
+    char hide[] = "secret", show[] = "s|p";
+    desk.policy.console.hide = hide;
+    desk.policy.console.show = show;
+    leave(&desk, 0, "0.out", "secret\nof it\nseen\n", 7);
+    desk.left->streams[0].begun = JR_BEGUN_HIDDEN;
+    leave(&desk, 2, "1.out", "secret\nplain\n", 0);
+    jr_replay_add(&desk.replay, &desk.plan, desk.left);
+    memset(hide, 'x', strlen(hide)); /* of which there is a copy */
+    memset(show, 'x', strlen(show));
+    finish(&desk);
+    JR_ASSERT_TEXT(content(desk.out), "0 seen\n1 plain\n");
+    end(&desk);
+    begin(&desk, -1);
+    desk.policy.console.collapse = true;
+    leave(&desk, 0, "0.out", "same\nown\n", 0);
+    leave(&desk, 2, "1.out", "same\n", 0);
+    jr_replay_add(&desk.replay, &desk.plan, desk.left);
+    finish(&desk);
+    JR_ASSERT_TEXT(content(desk.out), "[0-1] same\n0 own\n");
+    end(&desk);
+    begin(&desk, -1);
+    desk.policy.console.timestamps = true;
+    leave(&desk, 0, "0.out", "a\nb\n", 0);
+    desk.left->times[0] = (struct jr_times){
+        2, {{2, UINT64_C(1700000000123000000)}, {4, UINT64_C(1700000001000000000)}}};
+    jr_replay_add(&desk.replay, &desk.plan, desk.left);
+    finish(&desk);
+    JR_ASSERT_TEXT(content(desk.out), "2023-11-14T22:13:20.123Z 0 a\n"
+                                      "2023-11-14T22:13:21.000Z 0 b\n");
+    end(&desk);
+}
+
+/* Lines of 1000 bytes. */
+static void write_wide(const struct desk *desk, const char *name, int lines)
+{
+    char line[1000];
+    int fd = openat(desk->scratch.fd, name, O_WRONLY | O_CREAT, 0600);
+    memset(line, 'w', sizeof line);
+    line[sizeof line - 1] = '\n';
+    for (int i = 0; i < lines; i++)
+        CU_ASSERT_EQUAL(write(fd, line, sizeof line), sizeof line);
+    (void)close(fd);
+}
+
+/* All that the pipe has, while the replay goes on. */
+static size_t drain_desk(struct desk *desk, int from)
+{
+    static char bytes[65536];
+    size_t got = 0;
+    (void)fcntl(from, F_SETFL, O_NONBLOCK);
+    for (int idle = 0; idle < 3; idle++) {
+        ssize_t len = read(from, bytes, sizeof bytes);
+        got += len > 0 ? (size_t)len : 0;
+        idle = len > 0 ? -1 : idle;
+        jr_replay_turn(&desk->replay);
+    }
+    return got;
+}
+
+static void begin_slow(struct desk *desk, int ends[2])
+{
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
+    begin(desk, ends[1]);
+    write_wide(desk, "0.out", 5000);
+    leave_lines(desk, 4, 4);
+    desk->left->streams[0] = (struct jr_shown){.file.total = 5000000, .behind = true};
+    jr_replay_add(&desk->replay, &desk->plan, desk->left);
+    jr_replay_turn(&desk->replay);
+    CU_ASSERT_FALSE(jr_replay_is_done(&desk->replay));
+}
+
+static void waits_for_a_console_that_is_slow(void)
+{
+    struct desk desk;
+    int ends[2];
+    begin_slow(&desk, ends);
+    size_t held = desk.replay.console.outputs[0].backlog.len;
+    CU_ASSERT_TRUE(held > 0 && held < 4 << 20);
+    CU_ASSERT_EQUAL(drain_desk(&desk, ends[0]), 4 + 5000 * 1002);
+    CU_ASSERT_TRUE(jr_replay_is_done(&desk.replay));
+    CU_ASSERT_FALSE(desk.replay.console.failed);
+    JR_ASSERT_TEXT(content(desk.err), "err\n");
+    CU_ASSERT_EQUAL(jr_loop_turn(&desk.replay.loop, true), 0);
+    (void)close(ends[0]);
+    end(&desk);
+}
+
+/* Whoever stopped the run waits a second for a console that takes nothing, and is told that there
+ * was more. */
+static void leaves_a_console_that_takes_nothing(void)
+{
+    struct desk desk;
+    int ends[2];
+    begin_slow(&desk, ends);
+    CU_ASSERT_TRUE(jr_replay_print(&desk.replay, "done\n", 5));
+    jr_replay_hurry(&desk.replay);
+    desk.replay.patience.at = 1; /* the second begins when it is waited for */
+    uint64_t before = jr_clock_ns();
+    finish(&desk);
+    CU_ASSERT_TRUE(jr_clock_ns() - before >= SECOND_NS / 2);
+    CU_ASSERT_TRUE(desk.replay.cut);
+    CU_ASSERT_TRUE(desk.replay.ended);
+    CU_ASSERT_TRUE(desk.replay.console.failed);
+    (void)close(ends[0]);
+    end(&desk);
+}
+
+/* A process that reads all that comes. */
+static pid_t begin_reader(int from)
+{
+    static char bytes[65536];
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    while (read(from, bytes, sizeof bytes) > 0)
+        continue;
+    _exit(0);
+}
+
+static void end_reader(pid_t pid)
+{
+    (void)kill(pid, SIGKILL); /* it holds the other end, too */
+    CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
+}
+
+/* However long it takes, where nobody is in a hurry; in a hurry no longer than until the limit,
+ * even if the console takes something. */
+static void shows_all_until_the_limit(void)
+{
+    for (int hurried = 0; hurried < 2; hurried++) {
+        struct desk desk;
+        int ends[2];
+        begin_slow(&desk, ends);
+        pid_t pid = begin_reader(ends[0]);
+        (void)close(ends[0]);
+        if (hurried) {
+            jr_replay_hurry(&desk.replay);
+            CU_ASSERT_TRUE(desk.replay.limit_ns > desk.replay.patience.at + 8 * SECOND_NS);
+            CU_ASSERT_TRUE(desk.replay.limit_ns < desk.replay.patience.at + 10 * SECOND_NS);
+            desk.replay.limit_ns = 1;
+        }
+        finish(&desk);
+        CU_ASSERT_EQUAL(desk.replay.cut, hurried);
+        CU_ASSERT_EQUAL(desk.replay.hurried, hurried);
+        CU_ASSERT_EQUAL(desk.replay.console.failed, hurried);
+        end(&desk);
+        end_reader(pid);
+    }
+}
+
+/* A reader that goes ends the files, not jobrun. */
+static void outlives_its_console(void)
+{
+    struct desk desk;
+    int ends[2];
+    begin_slow(&desk, ends);
+    CU_ASSERT_TRUE(jr_replay_print(&desk.replay, "told\n", 5));
+    (void)close(ends[0]);
+    finish(&desk);
+    CU_ASSERT_TRUE(desk.replay.console.failed);
+    CU_ASSERT_EQUAL(desk.replay.console.error, 0);
+    CU_ASSERT_FALSE(desk.replay.hurried);
+    JR_ASSERT_TEXT(content(desk.err), "err\ntold\n");
+    end(&desk);
+}
+
+/* One turn goes as far as the console allows, to the next part as well. */
+static void goes_to_the_next_part_in_a_turn(void)
+{
+    static char bytes[65536];
+    struct desk desk;
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    begin(&desk, ends[1]);
+    write_wide(&desk, "0.out", 100);
+    desk.left->streams[0] = (struct jr_shown){.file.total = 100000, .behind = true};
+    jr_replay_add(&desk.replay, &desk.plan, desk.left);
+    CU_ASSERT_TRUE(jr_replay_print(&desk.replay, "done\n", 5));
+    jr_replay_turn(&desk.replay);
+    CU_ASSERT_FALSE(jr_replay_is_done(&desk.replay));
+    CU_ASSERT_EQUAL(read(ends[0], bytes, sizeof bytes), sizeof bytes);
+    jr_replay_turn(&desk.replay);
+    CU_ASSERT_TRUE(jr_replay_is_done(&desk.replay));
+    JR_ASSERT_TEXT(content(desk.err), "done\n");
+    (void)close(ends[0]);
+    end(&desk);
+}
+
+/* A signal ends the files, and what jobrun says is still shown. */
+static void is_ended_by_a_signal(void)
+{
+    struct desk desk;
+    int ends[2];
+    sigset_t set, before;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &set, &before);
+    begin_slow(&desk, ends);
+    CU_ASSERT_TRUE(jr_replay_print(&desk.replay, "told\n", 5));
+    (void)raise(SIGTERM);
+    pid_t pid = begin_reader(ends[0]); /* once the signal is there */
+    finish(&desk);
+    CU_ASSERT_TRUE(desk.replay.cut);
+    CU_ASSERT_TRUE(desk.replay.hurried);
+    JR_ASSERT_TEXT(content(desk.err), "err\ntold\n");
+    (void)close(ends[0]);
+    end(&desk);
+    end_reader(pid);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* One that suspends does so, and nothing is lost by it. */
+static void is_suspended_by_a_signal(void)
+{
+    int status = 0;
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct desk desk;
+        int ends[2];
+        sigset_t set;
+        (void)sigemptyset(&set);
+        (void)sigaddset(&set, SIGTSTP);
+        (void)sigprocmask(SIG_BLOCK, &set, NULL);
+        begin_slow(&desk, ends);
+        (void)raise(SIGTSTP);
+        pid_t reader = begin_reader(ends[0]);
+        finish(&desk);
+        bool whole = !desk.replay.cut && !desk.replay.hurried;
+        (void)close(ends[0]);
+        end(&desk);
+        end_reader(reader);
+        _exit(whole ? 7 : 8);
+    }
+    CU_ASSERT_EQUAL(waitpid(pid, &status, WUNTRACED), pid);
+    CU_ASSERT_TRUE(WIFSTOPPED(status));
+    (void)kill(pid, SIGCONT);
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    CU_ASSERT_EQUAL(status, 7 << 8);
+}
+
+/* The runner's remainder: whole lines, as far as there is room. */
+static void keeps_whole_lines(void)
+{
+    static char line[65537];
+    struct jr_loop loop;
+    struct jr_console_writer console;
+    struct jr_remainder *left = jr_remainder_new(1);
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
+    jr_console_writer_open(&console, &loop, ends[1], -1);
+    memset(line, 'x', 65535);
+    line[65535] = '\n';
+    for (int i = 0; i < 80; i++)
+        jr_console_writer_write(&console, 0, line, 65536);
+    jr_remainder_keep(left, &console);
+    CU_ASSERT_TRUE(left->pending_len[0] > 1 << 20);
+    CU_ASSERT_EQUAL(left->pending[left->pending_len[0] - 1], '\n');
+    CU_ASSERT_EQUAL(left->pending_len[1], 0);
+    jr_console_writer_close(&console);
+    (void)close(loop.epoll_fd);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    jr_remainder_free(left);
+    jr_remainder_free(NULL);
+}
+
+/* Each part has room of its own, which is given back. */
+static void has_room_for_all(void)
+{
+    for (uint32_t ranks = 0; ranks < 4; ranks++) {
+        struct jr_remainder *left = jr_remainder_new(ranks);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(left);
+        uint32_t count = left->count;
+        CU_ASSERT_EQUAL(count, 2 * ranks + 2);
+        memset(left->streams, 1, count * sizeof *left->streams);
+        memset(left->times, 2, count * sizeof *left->times);
+        CU_ASSERT_TRUE(left->room >= (16U << 20) + count * (2U << 20));
+        memset(left->pending, 3, 16 << 20);
+        CU_ASSERT_EQUAL(memchr(left->streams, 2, count * sizeof(*left->streams)), NULL);
+        CU_ASSERT_EQUAL(memchr(left->streams, 3, count * sizeof(*left->streams)), NULL);
+        CU_ASSERT_EQUAL(memchr(left->times, 3, count * sizeof(*left->times)), NULL);
+        CU_ASSERT_EQUAL(left->count, count);
+        char *end = left->pending + left->room;
+        CU_ASSERT_EQUAL((size_t)(end - (char *)left), left->size);
+        size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        char *last = (char *)left + (left->size - 1) / page * page;
+        CU_ASSERT_EQUAL(msync(last, page, MS_ASYNC), 0);
+        jr_remainder_free(left);
+        CU_ASSERT_EQUAL(msync(left, page, MS_ASYNC), -1);
+        CU_ASSERT_EQUAL(msync(last, page, MS_ASYNC), -1);
+    }
+}
+
+/* Of both outputs, the first's before the second's; of the second as many whole lines as there is
+ * room for. */
+static void keeps_both_outputs(void)
+{
+    enum { MOST = 16 << 20, LINE = 1 << 16 };
+    static const struct {
+        size_t first, lines, want[2];
+    } vectors[] = {
+        {0, 0, {0, 0}},
+        {2, 3, {2, 3 * LINE}},
+        {0, 256, {0, MOST}},
+        {1, 256, {1, MOST - LINE}},
+        {LINE, 256, {LINE, MOST - LINE}},
+        {0, 300, {0, MOST}},
+    };
+    static char line[LINE];
+    memset(line, 'x', LINE - 1);
+    line[LINE - 1] = '\n';
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        struct jr_remainder *left = jr_remainder_new(1);
+        struct jr_console_writer console = {.gated = true};
+        for (int k = 0; k < 2; k++) {
+            console.outputs[k].console = &console;
+            console.outputs[k].kind = JR_OUTPUT_FILE;
+            console.streams[k] = &console.outputs[k];
+        }
+        jr_buf_str(&console.outputs[0].backlog, "it has taken this");
+        console.outputs[0].taken = console.outputs[0].backlog.len;
+        jr_console_writer_write(&console, 0, line + LINE - vectors[i].first, vectors[i].first);
+        for (size_t n = 0; n < vectors[i].lines; n++)
+            jr_console_writer_write(&console, 1, line, LINE);
+        jr_remainder_keep(left, &console);
+        CU_ASSERT_EQUAL(left->pending_len[0], vectors[i].want[0]);
+        CU_ASSERT_EQUAL(left->pending_len[1], vectors[i].want[1]);
+        if (vectors[i].first > 0) {
+            CU_ASSERT_EQUAL(left->pending[vectors[i].first - 1], '\n');
+            CU_ASSERT_EQUAL(left->pending[vectors[i].first], 'x');
+        }
+        size_t all = left->pending_len[0] + left->pending_len[1];
+        if (all > 0)
+            CU_ASSERT_EQUAL(left->pending[all - 1], '\n');
+        for (int k = 0; k < 2; k++)
+            jr_buf_release(&console.outputs[k].backlog);
+        jr_remainder_free(left);
+    }
+}
+
+JR_UNIT_MAIN("catch_up", CASE(shows_so_much_in_a_turn), CASE(shows_streams_in_turn),
+             CASE(keeps_the_outputs_apart), CASE(collapses_what_it_shows),
+             CASE(awaits_the_rest_of_a_line), CASE(gives_up_a_console_that_has_gone),
+             CASE(leaves_the_beginning_of_a_line), CASE(counts_what_is_lost),
+             CASE(remembers_times_more_coarsely), CASE(stamps_lines_with_their_time),
+             CASE(goes_on_where_it_was), CASE(says_that_it_has_no_memory),
+             CASE(shows_nothing_of_nothing), CASE(shows_attempt_after_attempt),
+             CASE(shows_what_only_one_output_left), CASE(shows_it_as_the_console_does),
+             CASE(waits_for_a_console_that_is_slow), CASE(leaves_a_console_that_takes_nothing),
+             CASE(is_ended_by_a_signal), CASE(is_suspended_by_a_signal),
+             CASE(shows_all_until_the_limit), CASE(outlives_its_console),
+             CASE(goes_to_the_next_part_in_a_turn), CASE(keeps_whole_lines),
+             CASE(keeps_both_outputs), CASE(has_room_for_all))

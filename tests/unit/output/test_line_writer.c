@@ -1,29 +1,31 @@
-/* The two ranks of a node that is not the first, whose lines go to a file, a terminal, or a pipe
+/* The three ranks of a node that is not the first, whose lines go to a file, a terminal, or a pipe
  * that is full. */
 #include "output/line_writer.h"
 
 #include <fcntl.h>
 #include <pty.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "scratch.h"
 #include "terminal.h"
 
 #define WALL_NS UINT64_C(1700000000123456789) /* 2023-11-14T22:13:20.123Z */
 
-enum { PIECE = 64 << 10 };
+enum { PIECE = 64 << 10, RANKS = 3 };
 
 struct desk {
     struct scratch scratch;
     struct jr_loop loop;
     struct jr_console_writer console;
     struct jr_policy policy;
-    struct jr_plan_rank ranks[6], setup; /* 4 and 5 are this node's */
+    struct jr_plan_rank ranks[7], setup; /* 4 to 6 are this node's */
     struct jr_plan plan;
     struct jr_line_writer lines;
-    struct jr_feed *feeds[3][2];
+    struct jr_feed *feeds[RANKS + 1][2];
     int fds[2];
 };
 
@@ -35,15 +37,17 @@ static void begin_at(struct desk *desk, const struct jr_console *console, int ou
     desk->fds[1] = err;
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&desk->loop), 0);
     jr_console_writer_open(&desk->console, &desk->loop, out, err);
-    desk->ranks[4] = (struct jr_plan_rank){.rank = 4, .prefix = "[4] ", .around = {"[", "] "}};
-    desk->ranks[5] = (struct jr_plan_rank){.rank = 5, .prefix = "[5] ", .around = {"[", "] "}};
+    static const char *const prefixes[] = {"[4] ", "[5] ", "[6] "};
+    for (uint32_t i = 0; i < RANKS; i++)
+        desk->ranks[4 + i] =
+            (struct jr_plan_rank){.rank = 4 + i, .prefix = prefixes[i], .around = {"[", "] "}};
     desk->setup = (struct jr_plan_rank){.prefix = "setup: "};
     desk->plan =
-        (struct jr_plan){.policy = &desk->policy, .ranks = desk->ranks, .first = 4, .count = 2};
+        (struct jr_plan){.policy = &desk->policy, .ranks = desk->ranks, .first = 4, .count = RANKS};
     CU_ASSERT_EQUAL_FATAL(
         jr_line_writer_open(&desk->lines, &desk->loop, &desk->console, &desk->plan, false), 0);
     desk->lines.wall_ns = WALL_NS;
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < RANKS; i++)
         for (int number = 0; number < 2; number++)
             desk->feeds[i][number] =
                 jr_line_writer_feed(&desk->lines, i, &desk->ranks[4 + i], number);
@@ -83,14 +87,16 @@ static void add(struct desk *desk, uint32_t i, int number, const char *text)
 }
 
 /* RANK, then = for standard output or ! for standard error, and the bytes; or a dot and nothing for
- * the end of the stream, or # and a note. */
+ * the end of the stream, or # and a note. "f": show what waits. */
 static void play(struct desk *desk, const char *step)
 {
     uint32_t rank = (uint32_t)(step[0] - '0');
     int number = step[1] == '!';
-    if (rank == 2) /* which has nobody's lines in common */
-        desk->feeds[2][number] = jr_line_writer_feed(&desk->lines, 2, &desk->setup, number);
-    if (step[2] == '.')
+    if (rank == RANKS) /* which has nobody's lines in common */
+        desk->feeds[rank][number] = jr_line_writer_feed(&desk->lines, rank, &desk->setup, number);
+    if (step[0] == 'f')
+        jr_line_writer_flush(&desk->lines);
+    else if (step[2] == '.')
         jr_feed_end(desk->feeds[rank][number]);
     else if (step[2] == '#')
         jr_feed_note(desk->feeds[rank][number], step + 3, strlen(step + 3));
@@ -128,7 +134,7 @@ static void makes_lines_whole(void)
         {.steps = {"0=a\nb\nc", "0=."}, .out = "[4] a\n[4] b\n[4] c\n"},
         {.steps = {"0=a", "0!b\n", "0=\n"}, .out = "[4] a\n", .err = "[4] b\n"},
         {.steps = {"0=.", "1=a\n"}, .out = "[5] a\n"},
-        {.steps = {"2=a\n", "2!b\n"}, .out = "setup: a\n", .err = "setup: b\n"},
+        {.steps = {"3=a\n", "3!b\n"}, .out = "setup: a\n", .err = "setup: b\n"},
         {.steps = {"0=10%\r20%\r30%\n"}, .out = "[4] 30%\n"},
         {.steps = {"0=10%\r", "0=20%\r", "0=30%", "0=\n"}, .out = "[4] 30%\n"},
         {.steps = {"0=dos\r\nunix\n"}, .out = "[4] dos\n[4] unix\n"},
@@ -148,7 +154,7 @@ static void says_when(void)
     static const struct vector vectors[] = {
         {{.timestamps = true}, {"0=a\nb\n"}, STAMP "[4] a\n" STAMP "[4] b\n", NULL},
         {{.timestamps = true}, {"0=1\r2\n", "0!c\n"}, STAMP "[4] 2\n", STAMP "[4] c\n"},
-        {{.timestamps = true, .collapse = true}, {"0=a\n", "1=a\n"}, STAMP "[4-5] a\n", NULL},
+        {{.timestamps = true, .collapse = true}, {"0=a\n", "1=a\n", "f"}, STAMP "[4-5] a\n", NULL},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check(&vectors[i]);
@@ -156,7 +162,7 @@ static void says_when(void)
 
 static void leaves_lines_out(void)
 {
-    static char keep[] = "^keep", drop[] = "drop";
+    static char keep[] = "^keep", drop[] = "drop", empty[] = "^$", any[] = "a.b";
     static const struct vector vectors[] = {
         {{.show = keep}, {"0=keep\nno\n", "1!a\nkeep it\n"}, "[4] keep\n", "[5] keep it\n"},
         {{.hide = drop}, {"0=a drop\nb\n"}, "[4] b\n", NULL},
@@ -164,27 +170,153 @@ static void leaves_lines_out(void)
         {{.show = keep}, {"0=ke", "0=ep\nkeep", "0=."}, "[4] keep\n[4] keep\n", NULL},
         {{.show = keep}, {"0=no\rkeep\n", "0=keep\rno\n"}, "[4] keep\n", NULL},
         {{.show = keep}, {"0=no", "0=#note", "0=keep\n"}, "[4] note\n[4] keep\n", NULL},
-        {{.show = keep, .collapse = true}, {"0=no\nkeep\n", "1=keep\n"}, "[4-5] keep\n", NULL},
+        {{.show = keep, .collapse = true}, {"0=no\nkeep\n", "1=keep\n", "f"}, "[4-5] keep\n", NULL},
+        {{.show = empty}, {"0=\na\n"}, "[4] \n", NULL},
+        {{.show = any},
+         {"0=\xff"
+          "a\tb\n"},
+         "[4] \xff"
+         "a\tb\n",
+         NULL},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check(&vectors[i]);
 }
 
-/* The same line of both ranks becomes one, by their numbers in the world; the setup's stay by
- * themselves. */
+/* The same line of several ranks becomes one, by their numbers in the world, and each rank's lines
+ * keep their order; the setup's stay by themselves. */
 static void joins_lines_of_ranks(void)
 {
     static const struct vector vectors[] = {
         {{.collapse = true}, {"0=a\n"}, "", NULL},
-        {{.collapse = true}, {"0=a\n", "1=a\n"}, "[4-5] a\n", NULL},
-        {{.collapse = true}, {"0=a\n", "1=a\n", "0=b\n"}, "[4-5] a\n", NULL},
-        {{.collapse = true}, {"0=a\n", "0=.", "1=b\n", "1=."}, "[4] a\n[5] b\n", NULL},
-        {{.collapse = true}, {"0=x\ra\n", "1!a\n", "1=a\n"}, "[4-5] a\n", ""},
-        {{.collapse = true}, {"2=a\n"}, "setup: a\n", NULL},
+        {{.collapse = true}, {"0=a\n", "1=a\n", "2=a\n", "0=b\n"}, "[4-6] a\n", NULL},
+        {{.collapse = true}, {"0=a\n", "1=b\n", "2=a\n", "f"}, "[4,6] a\n[5] b\n", NULL},
+        {{.collapse = true}, {"0=a\na\n", "1=a\n", "f"}, "[4-5] a\n[4] a\n", NULL},
+        {{.collapse = true}, {"0=a\nb\n", "1=b\na\n", "f"}, "[4] a\n[4-5] b\n[5] a\n", NULL},
+        {{.collapse = true}, {"0=a\n", "1=b\na\n", "0=b\n", "f"}, "[4] a\n[4-5] b\n[5] a\n", NULL},
+        {{.collapse = true}, {"0=a\n", "1!a\n", "2=a\n", "f"}, "[4,6] a\n", "[5] a\n"},
+        {{.collapse = true}, {"0=a\nb\nc\n", "1=a\nc\n", "f"}, "[4-5] a\n[4] b\n[4-5] c\n", NULL},
+        {{.collapse = true},
+         {"0=\naaaaaaaab\n", "1=\naaaaaaaac\n", "f"},
+         "[4-5] \n[4] aaaaaaaab\n[5] aaaaaaaac\n",
+         NULL},
+        {{.collapse = true}, {"0=a\n", "0=.", "1=a\n", "1=b\n"}, "[4-5] a\n", NULL},
+        {{.collapse = true}, {"0=x\ra\n", "1!a\n", "1=a\n", "f"}, "[4-5] a\n", "[5] a\n"},
+        {{.collapse = true}, {"3=a\n"}, "setup: a\n", NULL},
         {{.collapse = false}, {"0=a\n", "1=a\n"}, "[4] a\n[5] a\n", NULL},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check(&vectors[i]);
+}
+
+/* What stands around the ranks is part of the line. */
+static void keeps_other_prefixes_apart(void)
+{
+    struct desk desk;
+    begin(&desk, &(struct jr_console){.collapse = true});
+    desk.ranks[5].around[0] = "[x";
+    for (uint32_t i = 0; i < RANKS; i++)
+        add(&desk, i, 0, "a\n");
+    desk.ranks[6].around[1] = "]: ";
+    add(&desk, 0, 0, "b\n");
+    add(&desk, 2, 0, "b\n");
+    jr_line_writer_flush(&desk.lines);
+    JR_ASSERT_TEXT(shown(&desk, 0), "[4,6] a\n[5] a\n[4] b\n[6] b\n");
+    end(&desk);
+}
+
+/* Ranks beyond the first word of bits, from a rank that is not 0 on. */
+static void knows_many_ranks(void)
+{
+    static struct jr_plan_rank ranks[200];
+    struct desk desk;
+    begin(&desk, &(struct jr_console){.collapse = true});
+    jr_line_writer_close(&desk.lines);
+    for (uint32_t i = 0; i < 200; i++)
+        ranks[i] = (struct jr_plan_rank){.rank = 1000 + i, .prefix = "", .around = {"", "="}};
+    desk.plan = (struct jr_plan){.policy = &desk.policy, .ranks = ranks, .count = 200};
+    CU_ASSERT_EQUAL_FATAL(
+        jr_line_writer_open(&desk.lines, &desk.loop, &desk.console, &desk.plan, false), 0);
+    for (uint32_t i = 0; i < 200; i++)
+        (void)jr_line_writer_feed(&desk.lines, i, &ranks[i], 0);
+    for (uint32_t i = 0; i < 200; i += 67)
+        CU_ASSERT_EQUAL(jr_feed_add(&desk.lines.feeds[2 * i], "a\nb\n", 4), 4);
+    jr_line_writer_flush(&desk.lines);
+    JR_ASSERT_TEXT(shown(&desk, 0), "1000,1067,1134=a\n1000,1067,1134=b\n");
+    end(&desk);
+}
+
+/* The last line for which there is room waits with the others; with one more, or a byte more, the
+ * first one leaves, and no other. */
+static void bounds_what_waits(void)
+{
+    char *line = malloc(JR_COLLAPSE_BYTES_MOST);
+    struct desk desk;
+    struct stat st;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+    begin(&desk, &(struct jr_console){.collapse = true});
+    for (int i = 0; i < JR_COLLAPSE_LINES_MOST - 1; i++)
+        add(&desk, 0, 0, i == 0 ? "first\n" : "\n");
+    add(&desk, 1, 0, "\n");
+    JR_ASSERT_TEXT(shown(&desk, 0), "");
+    add(&desk, 2, 0, "last\n");
+    JR_ASSERT_TEXT(shown(&desk, 0), "[4] first\n");
+    end(&desk);
+    begin(&desk, &(struct jr_console){.collapse = true});
+    memset(line, 'x', JR_COLLAPSE_BYTES_MOST - 2);
+    line[JR_COLLAPSE_BYTES_MOST - 3] = '\n';
+    CU_ASSERT_EQUAL(jr_feed_add(desk.feeds[0][0], line, JR_COLLAPSE_BYTES_MOST - 2),
+                    JR_COLLAPSE_BYTES_MOST - 2);
+    add(&desk, 1, 0, "b\n");
+    add(&desk, 2, 0, "b\n"); /* which is another rank of the same line */
+    CU_ASSERT_EQUAL(desk.lines.collapse->bytes, JR_COLLAPSE_BYTES_MOST);
+    CU_ASSERT_EQUAL(fstat(desk.fds[0], &st), 0);
+    CU_ASSERT_EQUAL(st.st_size, 0);
+    add(&desk, 2, 0, "c\n");
+    CU_ASSERT_EQUAL(fstat(desk.fds[0], &st), 0);
+    CU_ASSERT_EQUAL(st.st_size, JR_COLLAPSE_BYTES_MOST - 2 + 4);
+    CU_ASSERT_EQUAL(desk.lines.collapse->bytes, 4);
+    end(&desk);
+    free(line);
+}
+
+/* A line that came later waits longer. */
+static void lets_lines_go_one_after_the_other(void)
+{
+    struct desk desk;
+    begin(&desk, &(struct jr_console){.collapse = true});
+    const uint64_t *at = &desk.lines.collapse->timer.at;
+    add(&desk, 0, 0, "a\n");
+    uint64_t until = jr_clock_ns() + JR_COLLAPSE_WAIT_NS * 9 / 10;
+    while (jr_clock_ns() < until)
+        continue;
+    uint64_t second = jr_clock_ns();
+    add(&desk, 1, 0, "b\n");
+    while (strcmp(shown(&desk, 0), "") == 0)
+        (void)jr_loop_turn(&desk.loop, false);
+    bool both = strcmp(shown(&desk, 0), "[4] a\n") != 0;
+    CU_ASSERT_TRUE(!both || jr_clock_ns() >= second + JR_COLLAPSE_WAIT_NS);
+    CU_ASSERT_EQUAL(both, *at == 0);
+    CU_ASSERT_TRUE(both || *at >= second + JR_COLLAPSE_WAIT_NS);
+    while (*at != 0)
+        (void)jr_loop_turn(&desk.loop, false);
+    JR_ASSERT_TEXT(shown(&desk, 0), "[4] a\n[5] b\n");
+    end(&desk);
+}
+
+/* A pattern that takes too many steps hides its line, and after a hundred of them nothing. */
+static void gives_up_a_pattern_that_takes_too_long(void)
+{
+    static const char line[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\n";
+    struct desk desk;
+    begin(&desk, &(struct jr_console){.show = (char[]){"^(a+)+$"}});
+    for (int i = 0; i < JR_FILTER_LIMITED_MOST; i++)
+        add(&desk, 0, 0, line);
+    JR_ASSERT_TEXT(shown(&desk, 0), "");
+    CU_ASSERT_EQUAL(desk.lines.limited, JR_FILTER_LIMITED_MOST);
+    add(&desk, 0, 0, line);
+    CU_ASSERT_EQUAL(strlen(shown(&desk, 0)), 4 + strlen(line));
+    end(&desk);
 }
 
 /* Turn the loop until the console shows a text, or nothing more will happen. */
@@ -332,6 +464,16 @@ static void keeps_lines_while_the_console_is_full(void)
     while (desk.lines.collapse->timer.at != 0)
         (void)jr_loop_turn(&desk.loop, false);
     CU_ASSERT_EQUAL(out->backlog.len, strlen("[4] one\n"));
+    uint64_t before = jr_clock_ns();
+    jr_line_writer_resume(&desk.lines);
+    uint64_t at = desk.lines.collapse->timer.at;
+    CU_ASSERT_TRUE(at >= before + JR_COLLAPSE_WAIT_NS && at <= jr_clock_ns() + JR_COLLAPSE_WAIT_NS);
+    add(&desk, 1, 0, "two\n");
+    CU_ASSERT_EQUAL(desk.lines.collapse->timer.at, at);
+    jr_line_writer_flush(&desk.lines);
+    CU_ASSERT_EQUAL(out->backlog.len, strlen("[4] one\n[4-5] two\n"));
+    jr_line_writer_resume(&desk.lines); /* of which there is nothing */
+    CU_ASSERT_EQUAL(desk.lines.collapse->timer.at, 0);
     (void)close(ends[0]);
     end(&desk);
 }
@@ -425,9 +567,11 @@ static void refuses_a_pattern_that_is_none(void)
 }
 
 JR_UNIT_MAIN("line_writer", CASE(makes_lines_whole), CASE(says_when), CASE(leaves_lines_out),
-             CASE(joins_lines_of_ranks), CASE(shows_an_unfinished_line_after_a_while),
-             CASE(shows_unfinished_lines_one_by_one), CASE(breaks_a_line_that_does_not_end),
-             CASE(hides_all_of_a_line), CASE(takes_no_more_than_the_console),
-             CASE(keeps_lines_while_the_console_is_full), CASE(is_careful_with_a_terminal),
-             CASE(keeps_a_bar_that_is_hidden_off_the_terminal), CASE(keeps_the_last_state_of_a_bar),
-             CASE(refuses_a_pattern_that_is_none))
+             CASE(joins_lines_of_ranks), CASE(keeps_other_prefixes_apart), CASE(knows_many_ranks),
+             CASE(bounds_what_waits), CASE(lets_lines_go_one_after_the_other),
+             CASE(gives_up_a_pattern_that_takes_too_long),
+             CASE(shows_an_unfinished_line_after_a_while), CASE(shows_unfinished_lines_one_by_one),
+             CASE(breaks_a_line_that_does_not_end), CASE(hides_all_of_a_line),
+             CASE(takes_no_more_than_the_console), CASE(keeps_lines_while_the_console_is_full),
+             CASE(is_careful_with_a_terminal), CASE(keeps_a_bar_that_is_hidden_off_the_terminal),
+             CASE(keeps_the_last_state_of_a_bar), CASE(refuses_a_pattern_that_is_none))

@@ -1,5 +1,4 @@
 #include "output/log_file.h"
-#include "unit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,12 +11,12 @@
 
 #include "base/buf.h"
 #include "base/io.h"
-#include "output/log_gap.h"
+#include "scratch.h"
 
 #define NAME "stdout.log"
 
 struct fixture {
-    char folder[64];
+    struct scratch scratch;
     struct jr_logfiles all;
     uint64_t limit;
     struct jr_buf sent; /* all that was written */
@@ -25,10 +24,9 @@ struct fixture {
 
 static void begin(struct fixture *fixture, uint64_t limit, unsigned most)
 {
-    *fixture = (struct fixture){.folder = "/tmp/jobrun logs XXXXXX", .limit = limit};
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(fixture->folder));
-    fixture->all = (struct jr_logfiles){
-        .dir_fd = open(fixture->folder, O_RDONLY | O_DIRECTORY), .mode = 0600, .most = most};
+    *fixture = (struct fixture){.limit = limit};
+    scratch_start(&fixture->scratch);
+    fixture->all = (struct jr_logfiles){.dir_fd = fixture->scratch.fd, .mode = 0600, .most = most};
 }
 
 static void open_file(struct fixture *fixture, struct jr_log_file *file, const char *name)
@@ -67,9 +65,9 @@ static void end(struct fixture *fixture)
 {
     CU_ASSERT_EQUAL(fixture->all.open, 0);
     CU_ASSERT_EQUAL(count_open(fixture), 0);
+    CU_ASSERT_EQUAL(faccessat(fixture->scratch.fd, NAME ".next", F_OK, 0), -1);
     jr_buf_release(&fixture->sent);
-    (void)close(fixture->all.dir_fd);
-    CU_ASSERT_EQUAL(rmdir(fixture->folder), 0); /* nothing else was left */
+    scratch_end(&fixture->scratch);
 }
 
 static void send_bytes(struct fixture *fixture, struct jr_log_file *file, const char *bytes,
@@ -155,7 +153,6 @@ static void keeps_beginning_and_end(void)
         CU_ASSERT_EQUAL(jr_log_file_dropped(&file) > 0, fixture.sent.len > vectors[i].limit);
         jr_log_file_end(&file);
         (void)check_file(&fixture, line != 0);
-        (void)unlinkat(fixture.all.dir_fd, NAME, 0);
         free(bytes);
         end(&fixture);
     }
@@ -191,7 +188,6 @@ static void borrows_descriptors(void)
             CU_ASSERT_EQUAL(fstatat(fixture.all.dir_fd, names[n], &st, 0), 0);
             CU_ASSERT_EQUAL(dropped > 0, limits[i] != 0);
             CU_ASSERT_EQUAL((uint64_t)st.st_size >= 100000, dropped == 0);
-            (void)unlinkat(fixture.all.dir_fd, names[n], 0);
         }
         end(&fixture);
     }
@@ -255,7 +251,6 @@ static void makes_a_file_when_there_is_something_to_write(void)
     CU_ASSERT_EQUAL(fstatat(dir, NAME, &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_size, 0);
     jr_log_file_end(&file);
-    (void)unlinkat(dir, NAME, 0);
     end(&fixture);
 }
 
@@ -287,7 +282,6 @@ static void refuses_what_stands_in_its_place(void)
     CU_ASSERT_EQUAL(fstatat(dir, "other", &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_size, 0);
     CU_ASSERT_EQUAL(faccessat(dir, "gone", F_OK, 0), -1);
-    (void)unlinkat(dir, "other", 0);
     end(&fixture);
 }
 
@@ -309,9 +303,6 @@ static void goes_on_where_it_has_another_name(void)
     CU_ASSERT_EQUAL(st.st_size, 2);
     jr_log_file_end(&a);
     jr_log_file_end(&b);
-    (void)unlinkat(dir, "a", 0);
-    (void)unlinkat(dir, "b", 0);
-    (void)unlinkat(dir, "saved", 0);
     end(&fixture);
 }
 
@@ -332,11 +323,7 @@ static void follows_no_link_when_it_opens_again(void)
     CU_ASSERT_EQUAL(jr_log_file_write(&a, "x", 1), -1);
     jr_log_file_end(&a);
     jr_log_file_end(&b);
-    CU_ASSERT_EQUAL(unlinkat(dir, "outside", AT_REMOVEDIR), 0);
-    (void)unlinkat(dir, "moved/log", 0);
-    (void)unlinkat(dir, "moved", AT_REMOVEDIR);
-    (void)unlinkat(dir, "a", 0);
-    (void)unlinkat(dir, "b", 0);
+    CU_ASSERT_EQUAL(unlinkat(dir, "outside", AT_REMOVEDIR), 0); /* nothing is in it */
     end(&fixture);
 }
 
@@ -378,7 +365,6 @@ static void finds_what_it_has_kept(void)
     }
     CU_ASSERT_TRUE(jr_log_file_dropped(&file) > 0);
     jr_log_file_end(&file);
-    (void)unlinkat(fixture.all.dir_fd, NAME, 0);
     end(&fixture);
 }
 
@@ -437,7 +423,6 @@ static void tells_what_it_cannot_cut(void)
     CU_ASSERT_EQUAL(fail(&file), ENOENT);
     CU_ASSERT_EQUAL(jr_log_file_dropped(&file), 0);
     jr_log_file_end(&file);
-    (void)unlinkat(dir, NAME, 0);
     end(&fixture);
 }
 
@@ -458,7 +443,7 @@ static void tells_of_a_path_that_is_too_long(void)
         open_file(&fixture, &file, path);
         CU_ASSERT_EQUAL(fail(&file), ENAMETOOLONG);
         jr_log_file_end(&file);
-        CU_ASSERT_EQUAL(unlinkat(fixture.all.dir_fd, "log", 0), 0);
+        CU_ASSERT_EQUAL(faccessat(fixture.all.dir_fd, "log", F_OK, 0), 0);
         end(&fixture);
     }
 }
@@ -477,11 +462,151 @@ static void tidies_up(void)
     CU_ASSERT_EQUAL(faccessat(dir, NAME, F_OK, 0), 0);
     CU_ASSERT_EQUAL(faccessat(dir, NAME ".next", F_OK, 0), -1);
     jr_log_file_end(&file);
-    (void)unlinkat(dir, NAME, 0);
     end(&fixture);
 }
 
-JR_UNIT_MAIN("logfile", CASE(tells_what_it_cannot_cut), CASE(tells_of_a_path_that_is_too_long),
+#define MARKER    "[jobrun: log_limit: 123 bytes left out here]\n"
+#define MARKER_AT (sizeof MARKER - 1)
+
+/* A file of the folder for reading. */
+static int open_text(const struct scratch *scratch, const char *text)
+{
+    scratch_write(scratch, "log", text);
+    return openat(scratch->fd, "log", O_RDONLY | O_CLOEXEC);
+}
+
+static bool is_nothing(const struct jr_log_gap *gap)
+{
+    return gap->at == 0 && gap->len == 0 && gap->dropped == 0;
+}
+
+/* What a rank printed that looks nearly like it is the rank's. */
+static void finds_no_other_line(void)
+{
+    static const char *const texts[] = {
+        "",
+        "x",
+        "\n",
+        "a\nb\n",
+        "a " MARKER,
+        " " MARKER,
+        "[jobrun: log_limit: 123 bytes left out here]",
+        "[jobrun: log_limit:  bytes left out here]\n",
+        "[jobrun: log_limit: bytes left out here]\n",
+        "[jobrun: log_limit: 123 bytes left out there]\n",
+        "[jobrun: log_limit: 123bytes left out here]\n",
+        "[jobrun: log_limit:_123 bytes left out here]\n",
+        "[jobrun: log_limit: 123 bytes left out here]x\n",
+        "[jobrun: log_limit: 123",
+        "[jobrun: log_limit: ",
+        "[jobrun: console: 123 bytes left out here]\n",
+    };
+    struct scratch scratch;
+    scratch_start(&scratch);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct jr_log_gap gap = {1, 2, 3};
+        int fd = open_text(&scratch, texts[i]);
+        CU_ASSERT_FALSE(jr_log_gap_find(fd, &gap));
+        CU_ASSERT_TRUE(is_nothing(&gap));
+        CU_ASSERT_EQUAL(jr_log_gap_place(fd, 65536, 7), 7);
+        (void)close(fd);
+    }
+    struct jr_log_gap gap = {1, 2, 3};
+    CU_ASSERT_FALSE(jr_log_gap_find(-1, &gap));
+    CU_ASSERT_TRUE(is_nothing(&gap));
+    scratch_end(&scratch);
+}
+
+static void finds_the_line(void)
+{
+    static const struct {
+        const char *text;
+        uint64_t at, dropped;
+    } vectors[] = {
+        {MARKER, 0, 123},
+        {MARKER "tail", 0, 123},
+        {"\n" MARKER, 1, 123},
+        {"a\nb\n" MARKER "c\n", 4, 123},
+        {"a\n" MARKER "[jobrun: log_limit: 456 bytes left out here]\n", 2, 123},
+        {"[jobrun: log_limit: x]\n[jobrun: log_limit: 7 bytes left out here]\n", 23, 7},
+        {"[jobrun: log_limit: 18446744073709551614 bytes left out here]\n", 0, UINT64_MAX - 1},
+    };
+    struct scratch scratch;
+    scratch_start(&scratch);
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        struct jr_log_gap gap = {0};
+        int fd = open_text(&scratch, vectors[i].text);
+        CU_ASSERT_TRUE(jr_log_gap_find(fd, &gap));
+        CU_ASSERT_EQUAL(gap.at, vectors[i].at);
+        CU_ASSERT_EQUAL(gap.dropped, vectors[i].dropped);
+        const char *line = vectors[i].text + gap.at;
+        CU_ASSERT_EQUAL(gap.len, (uint64_t)(strchr(line, '\n') + 1 - line));
+        (void)close(fd);
+    }
+    scratch_end(&scratch);
+}
+
+/* It is looked for where it can be, and no farther. */
+static void looks_only_at_the_beginning(void)
+{
+    static char text[(1 << 20) + 8192];
+    struct scratch scratch;
+    struct jr_log_gap gap;
+    scratch_start(&scratch);
+    for (size_t at = 1 << 20; at <= (1 << 20) + 4096; at += 2048) {
+        memset(text, 'x', sizeof text - 1);
+        text[at - 1] = '\n';
+        memcpy(text + at, MARKER, MARKER_AT);
+        int fd = open_text(&scratch, text);
+        CU_ASSERT_EQUAL(jr_log_gap_find(fd, &gap), at < (1 << 20) + 4096);
+        (void)close(fd);
+    }
+    scratch_end(&scratch);
+}
+
+/* Where bytes of the stream end in a file whose beginning has `head` bytes and ends with a newline,
+ * or was given one. */
+static void finds_the_place(void)
+{
+    enum { LIMIT = 65536, HALF = LIMIT / 2 };
+    static const struct {
+        uint64_t head;
+        bool newline;
+    } files[] = {{HALF, true}, {HALF, false}, {HALF - 10, true}};
+    struct scratch scratch;
+    scratch_start(&scratch);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        static char text[LIMIT];
+        uint64_t head = files[i].head, at = head + !files[i].newline;
+        memset(text, 'x', at);
+        text[at - 1] = '\n';
+        memcpy(text + at, MARKER "tail\n", MARKER_AT + 6);
+        int fd = open_text(&scratch, text);
+        const struct {
+            uint64_t bytes, place;
+        } vectors[] = {
+            {0, 0},
+            {1, 1},
+            {head - 1, head - 1},
+            {head, head},
+            {head + 1, at},
+            {head + 122, at},
+            {head + 123, at},
+            {head + 124, at + MARKER_AT + 1},
+            {head + 128, at + MARKER_AT + 5},
+        };
+        for (size_t n = 0; n < sizeof vectors / sizeof vectors[0]; n++) {
+            CU_ASSERT_EQUAL(jr_log_gap_place(fd, LIMIT, vectors[n].bytes), vectors[n].place);
+            CU_ASSERT_EQUAL(jr_log_gap_place(fd, 0, vectors[n].bytes), vectors[n].bytes);
+        }
+        (void)close(fd);
+    }
+    scratch_end(&scratch);
+}
+
+JR_UNIT_MAIN("log_file", CASE(finds_no_other_line), CASE(finds_the_line),
+             CASE(looks_only_at_the_beginning), CASE(finds_the_place),
+             CASE(tells_what_it_cannot_cut), CASE(tells_of_a_path_that_is_too_long),
              CASE(tidies_up), CASE(finds_what_it_has_kept),
              CASE(follows_no_link_when_it_opens_again), CASE(keeps_beginning_and_end),
              CASE(borrows_descriptors), CASE(follows_no_trap),

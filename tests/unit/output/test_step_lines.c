@@ -102,67 +102,112 @@ static void finds_lines_that_match(void)
         }
 }
 
-static void reads_metrics(void)
-{
-    struct bench bench;
-    begin(&bench, STEP "/(?<of>\\d+) (?<loss>\\S+) (?<acc>\\S+)");
-    add(&bench, "step 5/90 1e-3 nan\n", 7);
-    const struct jr_steps *job = &bench.progress->job;
-    CU_ASSERT_EQUAL(job->step, 5);
-    CU_ASSERT_EQUAL(job->of, 90);
-    CU_ASSERT_EQUAL_FATAL(bench.progress->names_count, 2);
-    uint32_t loss = jr_progress_metric(bench.progress, "loss", 4);
-    uint32_t acc = jr_progress_metric(bench.progress, "acc", 3);
-    CU_ASSERT_TRUE(fabs(job->values[loss] - 1e-3) < 1e-12);
-    CU_ASSERT_TRUE(isnan(job->values[acc]));
-    add(&bench, "step 6/90 -inf Infinity\n", 100);
-    CU_ASSERT_TRUE(isinf(job->values[loss]) && job->values[loss] < 0);
-    CU_ASSERT_TRUE(isinf(job->values[acc]) && job->values[acc] > 0);
-    /* One that is no number is passed over, and the line counts. */
-    add(&bench, "step 7/90 high 0.5\nstep 8/90 low 0.5\n", 100);
-    CU_ASSERT_EQUAL(job->step, 8);
-    CU_ASSERT_TRUE(isinf(job->values[loss]));
-    CU_ASSERT_EQUAL(bench.progress->warnings_count, 1);
-    CU_ASSERT_EQUAL(bench.progress->warnings[0].count, 2);
-    JR_ASSERT_TEXT(warning(&bench), "rank 0 told a metric 'loss' that is not a number: 'high'");
-    end(&bench);
-}
-
+/* Lines of a progress file, in which ' stands for ": what is no object, or has no step, is warned
+ * of; other members that are numbers are metrics, and any else is passed over. */
 static void reads_json_lines(void)
 {
+#define NO_OBJECT "rank 0 has a line in its progress file that is not a JSON object: "
+#define NO_STEP   "rank 0 told a 'step' that is not a whole number: "
     static const struct {
-        const char *text, *steps, *warning;
+        const char *text, *steps;
+        int64_t of;
+        int metrics; /* how many */
+        int problem;
+        const char *warning; /* NULL: none */
     } vectors[] = {
-        {"{\"step\": 1}\n{\"step\": 2.0, \"of\": 9}\n\n", "1 2 ", ""},
-        {"{\"step\": 1, \"loss\": NaN, \"t\": \"NaN\"}\n", "1 ", ""},
-        {"{\"step\": 1, \"loss\": -Infinity}\n{\"step\": 2}", "1 2 ", ""},
-        {"{\"step\": 1, \"of\": null, \"text\": \"x\", \"deep\": {}}\n", "1 ", ""},
-        {"{\"step\": 1}\nstep 2\n{\"step\": 3}\n", "1 3 ",
-         "rank 0 has a line in its progress file that is not a JSON object: 'step 2'"},
-        {"[1]\n", "", "rank 0 has a line in its progress file that is not a JSON object: '[1]'"},
-        {"{\"step\": -1}\n", "",
-         "rank 0 told a 'step' that is not a whole number: '{\"step\": -1}'"},
-        {"{\"step\": 1.5}\n", "",
-         "rank 0 told a 'step' that is not a whole number: '{\"step\": 1.5}'"},
-        {"{\"loss\": 1.5}\n", "",
-         "rank 0 told a 'step' that is not a whole number: '{\"loss\": 1.5}'"},
-        {"{\"step\": 1, \"of\": \"x\"}\n", "1 ",
-         "rank 0 told a 'of' that is not a whole number: '{\"step\": 1, \"of\": \"x\"}'"},
-        {"{\"step\": 1}\n{\"step\": 99999999999999999999}\n", "1 ",
-         "rank 0 has a line in its progress file that is not a JSON object: "
-         "'{\"step\": 99999999999999999999}'"},
-        {"\x1b]0;x\n", "",
-         "rank 0 has a line in its progress file that is not a JSON object: '\\x1b]0;x'"},
+        {"{'step': 1}\n{'step': 2.0, 'of': 9}\n\n", "1 2 ", 9, 0, 0, NULL},
+        {"{'step': 1, 'loss': NaN, 't': 'NaN'}\n", "1 ", 0, 1, 0, NULL},
+        {"{'step': 1, 'loss': -Infinity}\n{'step': 2}", "1 2 ", 0, 1, 0, NULL},
+        {"{'step': 1, 'of': null, 'text': 'x', 'deep': {}}\n", "1 ", 0, 0, 0, NULL},
+        {"{'step': 3, 'of': 9, 'loss': 0.5, 'lr': 1, 'x': null}", "3 ", 9, 3, 0, NULL},
+        {"{'step': 0}\n{'step': 3, 'loss': [1]}", "0 3 ", 0, 0, 0, NULL},
+        {"{'step': 1}\nstep 2\n{'step': 3}\n", "1 3 ", 0, 0, JR_STEP_PROBLEM_JSON,
+         NO_OBJECT "'step 2'"},
+        {"3\n", "", 0, 0, JR_STEP_PROBLEM_JSON, NO_OBJECT "'3'"},
+        {"[1]\n", "", 0, 0, JR_STEP_PROBLEM_JSON, NO_OBJECT "'[1]'"},
+        {"{'step': 3\n", "", 0, 0, JR_STEP_PROBLEM_JSON, NO_OBJECT "'{'step': 3'"},
+        {"{'step': '3'}\n", "", 0, 0, JR_STEP_PROBLEM_STEP, NO_STEP "'{'step': '3'}'"},
+        {"{'step': -1}\n", "", 0, 0, JR_STEP_PROBLEM_STEP, NO_STEP "'{'step': -1}'"},
+        {"{'step': 1.5}\n", "", 0, 0, JR_STEP_PROBLEM_STEP, NO_STEP "'{'step': 1.5}'"},
+        {"{'loss': 1.5}\n", "", 0, 0, JR_STEP_PROBLEM_STEP, NO_STEP "'{'loss': 1.5}'"},
+        {"{'step': 1, 'of': 'x'}\n", "1 ", 0, 0, JR_STEP_PROBLEM_STEP,
+         "rank 0 told a 'of' that is not a whole number: '{'step': 1, 'of': 'x'}'"},
+        {"{'step': 1}\n{'step': 99999999999999999999}\n", "1 ", 0, 0, JR_STEP_PROBLEM_JSON,
+         NO_OBJECT "'{'step': 99999999999999999999}'"},
+        {"\x1b]0;x\n", "", 0, 0, JR_STEP_PROBLEM_JSON, NO_OBJECT "'\\x1b]0;x'"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         for (size_t piece = 1; piece < 50; piece += 4) {
             struct bench bench;
+            char text[160] = "", told[256];
+            for (size_t k = 0; k < strlen(vectors[i].text); k++)
+                text[k] = vectors[i].text[k] == '\'' ? '"' : vectors[i].text[k];
             begin(&bench, NULL);
-            add(&bench, vectors[i].text, piece);
+            add(&bench, text, piece);
             JR_ASSERT_TEXT(bench.steps, vectors[i].steps);
-            JR_ASSERT_TEXT(warning(&bench), vectors[i].warning);
+            CU_ASSERT_EQUAL(bench.progress->ranks[0].of, vectors[i].of);
+            CU_ASSERT_EQUAL(__builtin_popcount(bench.progress->ranks[0].metrics),
+                            vectors[i].metrics);
+            (void)snprintf(told, sizeof told, "%s", warning(&bench));
+            for (char *at = told; (at = strchr(at, '"')) != NULL;)
+                *at = '\'';
+            JR_ASSERT_TEXT(told, vectors[i].warning == NULL ? "" : vectors[i].warning);
+            if (vectors[i].warning != NULL)
+                CU_ASSERT_EQUAL((int)bench.progress->warnings[0].problem, vectors[i].problem);
             end(&bench);
         }
+}
+
+/* What says whether many lines are looked through at once, and by which character. */
+static void knows_patterns(void)
+{
+    static const struct {
+        const char *pattern;
+        bool ahead;
+        int landmark;
+    } vectors[] = {
+        {"step (?<step>\\d+)", true, -1}, /* its beginning is looked for */
+        {"^a(?:b|c)$", true, -1},
+        {"x(?P<step>\\d+)", true, -1},
+        {"x(?'step'\\d+)", true, -1},
+        {"a\\(?=b\\d+", true, -1},
+        {"\\bstep\\b", true, -1},
+        {"a+[^x]*a", true, -1},
+        {"(?=a)", false, -1},
+        {"(?!a)", false, -1},
+        {"(?<=a)", false, -1},
+        {"(?<!a)", false, -1},
+        {"(?>a)", false, -1},
+        {"a++", false, -1},
+        {"a*+", false, -1},
+        {"\\Aa", false, -1},
+        {"a\\z", false, -1},
+        {"a\\Z", false, -1},
+        {"\\Ga", false, -1},
+        {"a\\Kb", false, -1},
+        {"(*COMMIT)a", false, -1},
+        {"(?-m)a", false, -1},
+        {"a{2}+b", false, -1},
+        {"\\Q(\\E", false, -1},
+        {"(?<step>\\d+)/(?<of>\\d+)", false, '/'},
+        {"(?<step>\\d+)it", false, 't'},
+        {"(?i)(?<step>\\d+)it", false, -1}, /* or T */
+        {"(?i)(?<step>\\d+):", false, ':'},
+        {"(?<!x)step:(?<step>\\d+)", false, ':'},
+        {"(?<!x)step(?<step>\\d+)", false, -1},
+        {"(?<step>\\d+)(?:/|$)", true, -1},
+        {"(?<step>\\d+)\n", true, -1}, /* in no line */
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct bench bench;
+        begin(&bench, vectors[i].pattern);
+        bool ahead = bench.lines.ahead != NULL;
+        if (ahead != vectors[i].ahead || bench.lines.landmark != vectors[i].landmark)
+            printf("\n    %s: %d, %d\n", vectors[i].pattern, ahead, bench.lines.landmark);
+        CU_ASSERT_EQUAL(ahead, vectors[i].ahead);
+        CU_ASSERT_EQUAL(bench.lines.landmark, vectors[i].landmark);
+        end(&bench);
+    }
 }
 
 /* A line without an end takes no memory beyond its limit. */
@@ -376,14 +421,17 @@ static void reads_metrics_as_they_are_written(void)
         add(&bench, line, 100);
         const struct jr_steps *rank = &bench.progress->ranks[0];
         CU_ASSERT_EQUAL(rank->step, 7);
+        CU_ASSERT_EQUAL(bench.progress->job.step, 7);
         CU_ASSERT_EQUAL(rank->metrics, numbers[i].number);
         CU_ASSERT_EQUAL(bench.progress->warnings_count, !numbers[i].number);
-        if (!numbers[i].number)
-            CU_ASSERT_EQUAL(bench.progress->warnings[0].problem, JR_STEP_PROBLEM_METRIC)
-        else if (isnan(numbers[i].value))
-            CU_ASSERT_TRUE(isnan(rank->values[0]))
-        else
-            CU_ASSERT_EQUAL(rank->values[0], numbers[i].value);
+        if (!numbers[i].number) {
+            CU_ASSERT_EQUAL(bench.progress->warnings[0].problem, JR_STEP_PROBLEM_METRIC);
+            (void)snprintf(line, sizeof line, "'loss' that is not a number: '%s'", numbers[i].text);
+            CU_ASSERT_PTR_NOT_NULL(strstr(warning(&bench), line));
+        } else {
+            CU_ASSERT_TRUE(isnan(numbers[i].value) ? isnan(rank->values[0])
+                                                   : rank->values[0] == numbers[i].value);
+        }
         end(&bench);
     }
 }
@@ -405,108 +453,53 @@ static void an_end_is_no_line(void)
         }
 }
 
-/* A step is digits, as many as fit. */
+/* A step is digits, as many as fit; where it is none the line does not count, and where the last
+ * one is none it does. */
 static void reads_steps_as_they_are_written(void)
 {
     static const struct {
-        const char *text;
+        const char *pattern, *text;
         bool any;
-        int64_t step;
+        int64_t step, of;
+        const char *warning;
     } steps[] = {
-        {"step ", false, 0},
-        {"step x", false, 0},
-        {"step -1", false, 0},
-        {"step 9223372036854775808", false, 0},
-        {"step 99999999999999999999999", false, 0},
-        {"step 0", true, 0},
-        {"step 0012", true, 12},
-        {"step 9223372036854775807", true, INT64_MAX},
-        {"step 00000000000000000000000000000042", true, 42},
+        {"step (?<step>\\S*)", "step ", false, 0, 0, "'step'"},
+        {"step (?<step>\\S*)", "step x", false, 0, 0, "'step'"},
+        {"step (?<step>\\S*)", "step -1", false, 0, 0, "'step'"},
+        {"step (?<step>\\S*)", "step 9223372036854775808", false, 0, 0, "'step'"},
+        {"step (?<step>\\S*)", "step 99999999999999999999999", false, 0, 0, "'step'"},
+        {"step (?<step>\\S*)", "step 0", true, 0, 0, NULL},
+        {"step (?<step>\\S*)", "step 0012", true, 12, 0, NULL},
+        {"step (?<step>\\S*)", "step 9223372036854775807", true, INT64_MAX, 0, NULL},
+        {"step (?<step>\\S*)", "step 00000000000000000000000000000042", true, 42, 0, NULL},
+        {STEP "/(?<of>\\S+)", "step 7/x", true, 7, 0, "'of'"},
+        {STEP "/(?<of>\\S+)", "step 7/-1", true, 7, 0, "'of'"},
+        {STEP "/(?<of>\\S+)", "step 7/1.5", true, 7, 0, "'of'"},
+        {STEP "/(?<of>\\S+)", "step 7/9223372036854775808", true, 7, 0, "'of'"},
+        {STEP "/(?<of>\\S+)", "step 7/100", true, 7, 100, NULL},
+        {STEP "/(?<of>\\S+)", "step 7/007", true, 7, 7, NULL},
     };
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         struct bench bench;
         char line[64];
-        begin(&bench, "step (?<step>\\S*)");
+        begin(&bench, steps[i].pattern);
         (void)snprintf(line, sizeof line, "%s\n", steps[i].text);
         add(&bench, line, 100);
         const struct jr_steps *rank = &bench.progress->ranks[0];
         CU_ASSERT_EQUAL(rank->any, steps[i].any);
         CU_ASSERT_EQUAL(rank->step, steps[i].step);
-        CU_ASSERT_EQUAL(bench.progress->warnings_count, !steps[i].any);
+        CU_ASSERT_EQUAL(rank->of, steps[i].of);
+        CU_ASSERT_EQUAL(bench.progress->warnings_count, steps[i].warning != NULL);
+        if (steps[i].warning != NULL) {
+            CU_ASSERT_PTR_NOT_NULL(strstr(warning(&bench), steps[i].warning));
+            CU_ASSERT_PTR_NOT_NULL(strstr(warning(&bench), "that is not a whole number"));
+        }
         end(&bench);
     }
 }
 
-/* The last step is whole, too; where it is none it is warned of, and the step counts all the
- * same. */
-static void reads_the_last_step(void)
-{
-    static const struct {
-        const char *text;
-        int64_t of;
-        bool warns;
-    } lines[] = {{"step 7/x", 0, true},      {"step 7/-1", 0, true},
-                 {"step 7/1.5", 0, true},    {"step 7/9223372036854775808", 0, true},
-                 {"step 7/100", 100, false}, {"step 7/007", 7, false}};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        struct bench bench;
-        char line[64];
-        begin(&bench, STEP "/(?<of>\\S+)");
-        (void)snprintf(line, sizeof line, "%s\n", lines[i].text);
-        add(&bench, line, 100);
-        CU_ASSERT_EQUAL(bench.progress->ranks[0].step, 7);
-        CU_ASSERT_EQUAL(bench.progress->ranks[0].of, lines[i].of);
-        CU_ASSERT_EQUAL(bench.progress->warnings_count, lines[i].warns);
-        if (lines[i].warns)
-            CU_ASSERT_PTR_NOT_NULL(strstr(warning(&bench), "'of' that is not a whole number"));
-        end(&bench);
-    }
-}
-
-/* Lines of a progress file: what is no object, or has no step, is warned of; other members that are
- * numbers are metrics, and any else is passed over. */
-static void reads_lines_of_a_file(void)
-{
-    static const struct {
-        const char *line;
-        bool any;
-        int64_t step, of;
-        uint32_t metrics; /* how many */
-        int problem;      /* -1: none */
-    } lines[] = {
-        {"3", false, 0, 0, 0, JR_STEP_PROBLEM_JSON},
-        {"[1]", false, 0, 0, 0, JR_STEP_PROBLEM_JSON},
-        {"{\"step\": 3", false, 0, 0, 0, JR_STEP_PROBLEM_JSON},
-        {"{\"step\": \"3\"}", false, 0, 0, 0, JR_STEP_PROBLEM_STEP},
-        {"{\"step\": 3.5}", false, 0, 0, 0, JR_STEP_PROBLEM_STEP},
-        {"{\"step\": -3}", false, 0, 0, 0, JR_STEP_PROBLEM_STEP},
-        {"{\"loss\": 1}", false, 0, 0, 0, JR_STEP_PROBLEM_STEP},
-        {"{\"step\": 3, \"loss\": \"x\"}", true, 3, 0, 0, -1},
-        {"{\"step\": 3, \"loss\": [1]}", true, 3, 0, 0, -1},
-        {"{\"step\": 3, \"of\": 9, \"loss\": 0.5, \"lr\": 1, \"x\": null}", true, 3, 9, 3, -1},
-        {"{\"step\": 0}", true, 0, 0, 0, -1},
-    };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        struct bench bench;
-        char line[160];
-        begin(&bench, NULL);
-        (void)snprintf(line, sizeof line, "%s\n", lines[i].line);
-        add(&bench, line, 100);
-        const struct jr_steps *rank = &bench.progress->ranks[0];
-        CU_ASSERT_EQUAL(rank->any, lines[i].any);
-        CU_ASSERT_EQUAL(rank->step, lines[i].step);
-        CU_ASSERT_EQUAL(rank->of, lines[i].of);
-        CU_ASSERT_EQUAL((uint32_t)__builtin_popcount(rank->metrics), lines[i].metrics);
-        CU_ASSERT_EQUAL(bench.progress->warnings_count, lines[i].problem >= 0);
-        if (lines[i].problem >= 0 && bench.progress->warnings_count > 0)
-            CU_ASSERT_EQUAL((int)bench.progress->warnings[0].problem, lines[i].problem);
-        end(&bench);
-    }
-}
-
-JR_UNIT_MAIN("step_lines", CASE(finds_lines_that_match), CASE(reads_metrics),
+JR_UNIT_MAIN("step_lines", CASE(finds_lines_that_match), CASE(knows_patterns),
              CASE(reads_json_lines), CASE(bounds_lines), CASE(bounds_lines_in_any_pieces),
              CASE(bounds_patterns), CASE(passes_over_steps), CASE(takes_all_steps_again),
              CASE(ranks_share_what_is_looked_at), CASE(reads_metrics_as_they_are_written),
-             CASE(an_end_is_no_line), CASE(reads_steps_as_they_are_written),
-             CASE(reads_the_last_step), CASE(reads_lines_of_a_file))
+             CASE(an_end_is_no_line), CASE(reads_steps_as_they_are_written))

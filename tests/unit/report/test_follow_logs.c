@@ -10,7 +10,7 @@
 #include "descriptors.h"
 #include "fake_record.h"
 #include "quoted.h"
-#include "output/log_gap.h"
+#include "output/log_file.h"
 #include "scratch.h"
 
 #define LOG(rank, stream) "attempt_0/" #rank "/" stream ".log"
