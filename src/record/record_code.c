@@ -12,6 +12,7 @@
 #include "record/internal.h"
 #include "record/multinode.h"
 #include "record/record_folder.h"
+#include "store/run_folder.h"
 
 #include "base/banned.h"
 

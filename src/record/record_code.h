@@ -15,8 +15,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-/* In the run folder: the patch, the frozen copy, and what is in that. */
-#define JR_PATCH_FILE "code.patch"
+/* In the run folder: the frozen copy, and what is in that. */
 #define JR_CODE_DIR   "code"
 #define JR_CODE_LIST  "code.files"
 

@@ -23,6 +23,7 @@
 #include "report/show.h"
 #include "store/outcome.h"
 #include "store/progress.h"
+#include "store/run_folder.h"
 
 #include "base/banned.h"
 
@@ -827,28 +828,15 @@ static void add_place(const struct jr_html_page *html)
 
 static void add_files(const struct jr_html_page *html)
 {
-    static const struct {
-        const char *name, *text;
-    } files[] = {
-        {"spec.yaml", "the spec as it was read"},
-        {"resolved.yaml", "the spec as it was run"},
-        {"explain.json", "where each of its values came from"},
-        {"plan.json", "what jobrun planned to start, with the environment of each rank"},
-        {"events.jsonl", "the events of the run, one per line"},
-        {"results.json", "the outcome and the result of each rank"},
-        {"metrics.jsonl", "the steps and metrics, one line per point"},
-        {"run.json", "the record of the run"},
-        {"console.log", "the console output of a detached run"},
-        {"on_end.log", "the output of on_end"},
-    };
     jr_html_page_open(html, "files", "Files");
     jr_buf_str(html->out, "<ul>\n");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (jr_access(html->fd, files[i].name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+    for (size_t i = 0; i < JR_RUN_FILE_COUNT; i++) {
+        const struct jr_run_file *file = &jr_run_files[i];
+        if (file->title == NULL || jr_access(html->fd, file->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         jr_buf_str(html->out, "<li>");
-        jr_html_link(html->out, html->base, files[i].name, files[i].name);
-        jr_buf_printf(html->out, ": %s</li>\n", files[i].text);
+        jr_html_link(html->out, html->base, file->name, file->name);
+        jr_buf_printf(html->out, ": %s</li>\n", file->title);
     }
     size_t i = 0; /* the folders of a run in parts */
     const json_t *node = NULL;

@@ -290,9 +290,6 @@ const char *jr_requeue_queue_again(struct jr_session *session);
 
 /* on_end.c */
 
-/* The file of the run folder that has what the command prints. */
-#define JR_ON_END_LOG "on_end.log"
-
 /* Start the command of the session's spec, if it has one: the judgement is written. It runs beside
  * whatever the session does until jr_on_end_await. A failure is noted. */
 void jr_on_end_start(struct jr_session *session);

@@ -24,6 +24,12 @@
 #define TRACKED_IN ".gitignore"
 #define RUN_FLAGS  (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
+const struct jr_run_file jr_run_files[] = {
+#define ROW(in, name, kind, word, title) {JR_IN_##in, name, JR_FILE_##kind, word, title},
+    JR_RUN_FILES(ROW)
+#undef ROW
+};
+
 static unsigned random_suffix(void)
 {
     uint16_t bits = 0;

@@ -14,14 +14,63 @@
 #include <jobrun/error.h>
 #include <jobrun/types.h>
 
-/* Files of an attempt's folder, beside the ranks' folders: all that the setup prints, and all that
- * the helper does. */
+#define JR_PATCH_FILE "code.patch"
+#define JR_ON_END_LOG "on_end.log"
 #define JR_SETUP_LOG  "setup.log"
 #define JR_HELPER_LOG "helper.log"
 
-/* The folder, below the run's, of what is a node's own and not one rank's,
- * where a run has several nodes: the files above lie in its attempt's folder.
+/*
+ * The files that jobrun makes in a run folder: X(the folder, the name, what it is, word, title).
+ * From this list are made what comes back of a host that does not see the folder (engine.ssh), and
+ * what the page of a run lists. Ranks may leave any number of others.
+ *
+ * The folder is the run's, one of an attempt, or one of a rank in that; of a run that has several
+ * nodes, the files of an attempt which are a node's own are in that of JR_NODE_DIR. The word is
+ * that by which a node of a run sends what it has of it; NULL: it comes from the node's own jobrun,
+ * or the run's controller. The title is what the page says of it; NULL: it is not listed there.
  */
+#define JR_RUN_FILES(X)                                                                            \
+    X(RUN, "spec.yaml", RECORD, NULL, "the spec as it was read")                                   \
+    X(RUN, "resolved.yaml", RECORD, NULL, "the spec as it was run")                                \
+    X(RUN, "explain.json", RECORD, NULL, "where each of its values came from")                     \
+    X(RUN, "plan.json", RECORD, NULL,                                                              \
+      "what jobrun planned to start, with the environment of each rank")                           \
+    X(RUN, "events.jsonl", RECORD, NULL, "the events of the run, one per line")                    \
+    X(RUN, "results.json", RECORD, NULL, "the outcome and the result of each rank")                \
+    X(RUN, "metrics.jsonl", RECORD, NULL, "the steps and metrics, one line per point")             \
+    X(RUN, "run.json", RECORD, NULL, "the record of the run")                                      \
+    X(RUN, "console.log", LOG, NULL, "the console output of a detached run")                       \
+    X(RUN, JR_ON_END_LOG, LOG, NULL, "the output of on_end")                                       \
+    X(RUN, "progress.json", RECORD, NULL, NULL)                                                    \
+    X(RUN, JR_PATCH_FILE, RECORD, NULL, NULL)                                                      \
+    X(ATTEMPT, "results.json", RECORD, NULL, NULL)                                                 \
+    X(RANK, "result.json", RESULT, "result", NULL)                                                 \
+    X(RANK, "error.json", RECORD, "error", NULL)                                                   \
+    X(RANK, "hang.json", RECORD, "hang", NULL)                                                     \
+    X(RANK, "hang.txt", RECORD, NULL, NULL)                                                        \
+    X(RANK, "stdout.log", LOG, "stdout", NULL)                                                     \
+    X(RANK, "stderr.log", LOG, "stderr", NULL)                                                     \
+    X(ATTEMPT, JR_SETUP_LOG, LOG, "setup", NULL)                                                   \
+    X(ATTEMPT, JR_HELPER_LOG, LOG, "helper", NULL)
+
+enum jr_run_file_in { JR_IN_RUN, JR_IN_ATTEMPT, JR_IN_RANK };
+
+/* A record is jobrun's, a result is what a rank has delivered; a log may be cut. */
+enum jr_run_file_kind { JR_FILE_RECORD, JR_FILE_RESULT, JR_FILE_LOG };
+
+struct jr_run_file {
+    enum jr_run_file_in in;
+    const char *name;
+    enum jr_run_file_kind kind;
+    const char *word, *title;
+};
+
+#define JR_RUN_FILE_ONE(in, name, kind, word, title) +1
+enum { JR_RUN_FILE_COUNT = 0 JR_RUN_FILES(JR_RUN_FILE_ONE) };
+extern const struct jr_run_file jr_run_files[JR_RUN_FILE_COUNT];
+
+/* The folder, below the run's, of what is a node's own and not one rank's, where a run has several
+ * nodes: JR_SETUP_LOG and JR_HELPER_LOG lie in its attempt's folder. */
 #define JR_NODE_DIR "node_%u"
 
 struct jr_run_folder {

@@ -10,6 +10,7 @@
 #include "judge/judge.h"
 #include "record/record_folder.h"
 #include "resolve/spec_diff.h"
+#include "store/run_folder.h"
 #include "vcs/git.h"
 
 #include "base/banned.h"

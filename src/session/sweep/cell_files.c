@@ -15,37 +15,12 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "record/prune.h"
-#include "record/record_code.h"
 #include "record/record_folder.h"
 #include "session/left_files.h"
 #include "session/sweep/internal.h"
-#include "store/run_folder.h"
 #include "sweep/sweep_file.h"
 
 #include "base/banned.h"
-
-/* What a run writes, by the folder that it is in. Nothing else is sent: ranks may leave any number
- * of bytes beside it. */
-enum kind { KIND_RECORD, KIND_RESULT, KIND_LOG };
-
-struct file_name {
-    const char *name; /* NULL: behind the last */
-    enum kind kind;
-};
-
-static const struct file_name run_files[] = {
-    {"run.json", KIND_RECORD},      {"results.json", KIND_RECORD},  {"spec.yaml", KIND_RECORD},
-    {"resolved.yaml", KIND_RECORD}, {"explain.json", KIND_RECORD},  {"plan.json", KIND_RECORD},
-    {"events.jsonl", KIND_RECORD},  {"metrics.jsonl", KIND_RECORD}, {"progress.json", KIND_RECORD},
-    {JR_PATCH_FILE, KIND_RECORD},   {JR_ON_END_LOG, KIND_LOG},      {NULL, KIND_RECORD}};
-static const struct file_name attempt_files[] = {{"results.json", KIND_RECORD},
-                                                 {JR_SETUP_LOG, KIND_LOG},
-                                                 {JR_HELPER_LOG, KIND_LOG},
-                                                 {NULL, KIND_RECORD}};
-static const struct file_name rank_files[] = {
-    {"result.json", KIND_RESULT}, {"error.json", KIND_RECORD}, {"hang.json", KIND_RECORD},
-    {"hang.txt", KIND_RECORD},    {"stdout.log", KIND_LOG},    {"stderr.log", KIND_LOG},
-    {NULL, KIND_RECORD}};
 
 /* A cell on its way. */
 struct cell_sender {
@@ -55,34 +30,27 @@ struct cell_sender {
     bool results, logs;
 };
 
-/* A record or a result is sent whole or not at all, and what is too large can be none that a run
- * has written. */
-static int send_path(const struct cell_sender *cell, const char *path, enum kind kind)
+static int send_path(const struct cell_sender *cell, const char *path, enum jr_run_file_kind kind)
 {
-    struct stat st;
-    uint64_t most = JR_LEFT_OTHER_MOST;
-    if (kind == KIND_LOG)
-        most = cell->logs ? JR_LEFT_ALL : JR_LEFT_LOG_MOST;
-    else if ((kind == KIND_RESULT && !cell->results) ||
-             fstatat(cell->sender.run_fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-             (uint64_t)st.st_size > JR_LEFT_OTHER_MOST)
-        return 0;
     if (json_object_get(cell->sent, path) != NULL)
         return 0;
     jr_json_set_bool(cell->sent, path, true);
     jr_json_set_str(cell->head, "file", path);
-    return jr_left_send_file(&cell->sender, cell->head, path, most);
+    return jr_left_send_file(&cell->sender, cell->head, path, kind,
+                             jr_left_most(kind, cell->results, cell->logs));
 }
 
-/* The files of a table, in a folder below the run's; "": in that itself. */
-static int send_files(const struct cell_sender *cell, const char *folder,
-                      const struct file_name *files)
+/* The files that a run has in such a folder of its own, or in the run's itself, "". */
+static int send_files(const struct cell_sender *cell, const char *folder, enum jr_run_file_in in)
 {
     int failed = 0;
-    for (; failed == 0 && files->name != NULL; files++) {
+    for (size_t i = 0; failed == 0 && i < JR_RUN_FILE_COUNT; i++) {
         JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
-        jr_buf_printf(&path, "%s%s%s", folder, folder[0] == '\0' ? "" : "/", files->name);
-        failed = path.failed ? -1 : send_path(cell, path.data, files->kind);
+        const struct jr_run_file *file = &jr_run_files[i];
+        if (file->in != in)
+            continue;
+        jr_buf_printf(&path, "%s%s%s", folder, folder[0] == '\0' ? "" : "/", file->name);
+        failed = path.failed ? -1 : send_path(cell, path.data, file->kind);
     }
     return failed;
 }
@@ -101,13 +69,13 @@ static int send_attempts(const struct cell_sender *cell)
             (void)close(fd);
         if (entries == NULL)
             return 0;
-        failed = send_files(cell, name, attempt_files);
+        failed = send_files(cell, name, JR_IN_ATTEMPT);
         while (failed == 0 && (entry = readdir(entries)) != NULL) {
             JR_BUF_CLEANUP struct jr_buf folder = JR_BUF_INIT;
             if (entry->d_name[strspn(entry->d_name, "0123456789")] != '\0')
                 continue;
             jr_buf_printf(&folder, "%s/%s", name, entry->d_name);
-            failed = folder.failed ? -1 : send_files(cell, folder.data, rank_files);
+            failed = folder.failed ? -1 : send_files(cell, folder.data, JR_IN_RANK);
         }
         (void)closedir(entries);
     }
@@ -126,7 +94,7 @@ static int send_stated_results(const struct cell_sender *cell)
         const char *path =
             jr_json_get_str(json_object_get(json_array_get(ranks, i), "env"), "JOBRUN_RESULT_FILE");
         if (path != NULL && strncmp(path, folder, len) == 0 && path[len] == '/')
-            failed = send_path(cell, path + len + 1, KIND_RESULT);
+            failed = send_path(cell, path + len + 1, JR_FILE_RESULT);
     }
     json_decref(plan);
     return failed;
@@ -159,7 +127,7 @@ int jr_cell_send(const char *cells_dir, uint32_t number, const char *collect, in
     jr_json_set_int(cell.head, "cell", number);
     int failed = 0;
     if (run_fd >= 0) /* else it could not begin */
-        failed = send_files(&cell, "", run_files) != 0 || send_attempts(&cell) != 0 ||
+        failed = send_files(&cell, "", JR_IN_RUN) != 0 || send_attempts(&cell) != 0 ||
                  send_stated_results(&cell) != 0;
     if (failed == 0) {
         (void)json_object_del(cell.head, "file");
@@ -179,14 +147,8 @@ int jr_cell_send(const char *cells_dir, uint32_t number, const char *collect, in
 
 void jr_cell_files_init(struct jr_cell_files *files, struct jr_sweep_run *run, uint32_t node)
 {
-    *files = (struct jr_cell_files){.run = run, .node = node, .dir_fd = -1, .fd = -1};
-}
-
-static void close_cell_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
+    *files = (struct jr_cell_files){
+        .run = run, .node = node, .dir = {.fd = -1}, .stream = JR_LEFT_STREAM_INIT};
 }
 
 static void name_gathering(char ret[static 32], uint32_t number)
@@ -204,61 +166,31 @@ static void remove_gathering(const struct jr_cell_files *files)
     (void)jr_prune_folder(&pruned, files->run->cells_fd, name);
 }
 
-/* Not all of the cell will be here: what is takes room for nothing. */
-static void fail_cell_files(struct jr_cell_files *files, int error)
+/* Where not all of the cell will be here, what is takes room for nothing. */
+static void drop_gathering(struct jr_cell_files *files)
 {
-    bool gathers = files->dir_fd >= 0;
-    files->error = error;
-    close_cell_fd(&files->fd);
-    close_cell_fd(&files->dir_fd);
-    if (gathers)
-        remove_gathering(files);
+    if (files->dir.fd < 0)
+        return;
+    (void)close(files->dir.fd);
+    files->dir.fd = -1;
+    remove_gathering(files);
 }
 
-/* How many bytes at most a host is to send of a file. */
-static uint64_t find_room(const struct jr_spec *spec, const char *path)
-{
-    static const struct file_name *const tables[] = {run_files, attempt_files, rank_files};
-    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        for (const struct file_name *file = tables[i]; file->name != NULL; file++)
-            if (file->kind == KIND_LOG && strcmp(file->name, name) == 0)
-                return jr_left_is_collected(spec->policy.engine.ssh, "logs") ? JR_LEFT_ALL
-                                                                             : JR_LEFT_LOG_MOST;
-    return JR_LEFT_OTHER_MOST;
-}
-
-/* Open a file that comes, in the folder in which those of its cell gather. One of that name was
- * left by a jobrun that was killed. */
-static void open_cell_file(struct jr_cell_files *files, const json_t *head)
+/* The folder in which the files of a cell gather. One of that name was left by a jobrun that was
+ * killed. */
+static void make_gathering(struct jr_cell_files *files)
 {
     const struct jr_sweep_run *run = files->run;
-    const struct jr_spec *spec = jr_spec_get(run->session->cell_files[0]);
     char name[32];
-    close_cell_fd(&files->fd);
-    if (++files->count > FILES_MOST) {
-        fail_cell_files(files, EFBIG);
-        return;
-    }
-    if (files->dir_fd < 0) {
-        name_gathering(name, files->number);
-        remove_gathering(files);
-        if (mkdirat(run->cells_fd, name, run->dir.dir_mode) == 0)
-            files->dir_fd =
-                openat(run->cells_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    }
-    if (files->dir_fd >= 0) {
-        const struct jr_run_folder dir = {
-            .fd = files->dir_fd, .dir_mode = run->dir.dir_mode, .file_mode = run->dir.file_mode};
-        const struct jr_left_file file = {.dir = &dir,
-                                          .path = jr_json_get_str(head, "file"),
-                                          .host = run->nodes.hosts[files->node],
-                                          .ssh = spec->policy.engine.ssh};
-        files->room = find_room(spec, file.path);
-        files->fd = jr_left_file_open(&file, head);
-    }
-    if (files->fd < 0)
-        fail_cell_files(files, errno);
+    name_gathering(name, files->number);
+    remove_gathering(files);
+    files->dir.dir_mode = run->dir.dir_mode;
+    files->dir.file_mode = run->dir.file_mode;
+    if (mkdirat(run->cells_fd, name, run->dir.dir_mode) == 0)
+        files->dir.fd =
+            openat(run->cells_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (files->dir.fd < 0)
+        files->error = errno;
 }
 
 struct jr_cell_process *jr_sweep_nodes_find(struct jr_sweep_run *run, uint32_t node,
@@ -274,9 +206,11 @@ struct jr_cell_process *jr_sweep_nodes_find(struct jr_sweep_run *run, uint32_t n
 }
 
 /* Take the head of a record. False: such a record may not come now. */
-static bool begin_cell_record(void *data, const json_t *head)
+static bool begin_cell_record(void *data, const json_t *head, struct jr_left_place *ret)
 {
     struct jr_cell_files *files = data;
+    const struct jr_sweep_run *run = files->run;
+    const struct jr_ssh *ssh = jr_spec_get(run->session->cell_files[0])->policy.engine.ssh;
     json_int_t number = jr_json_get_int(head, "cell");
     bool whole = jr_json_get_bool(head, "whole");
     const char *path = jr_json_get_str(head, "file");
@@ -292,39 +226,40 @@ static bool begin_cell_record(void *data, const json_t *head)
         (len == 0 || path[0] == '/' || (len >= end && strcmp(path + len - end, JR_LEFT_REST) == 0)))
         return false;
     files->whole = whole;
-    if (!whole && files->error == 0 && jr_json_get_bool(head, "first"))
-        open_cell_file(files, head);
+    if (whole || files->error != 0 || !jr_json_get_bool(head, "first"))
+        return true;
+    if (++files->count > FILES_MOST)
+        files->error = EFBIG;
+    else if (files->dir.fd < 0)
+        make_gathering(files);
+    if (files->error != 0)
+        return true;
+    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+    enum jr_run_file_kind kind = JR_FILE_RECORD;
+    for (size_t i = 0; i < JR_RUN_FILE_COUNT; i++)
+        if (jr_run_files[i].kind == JR_FILE_LOG && strcmp(jr_run_files[i].name, name) == 0)
+            kind = JR_FILE_LOG;
+    jr_buf_str(&ret->path, path);
+    ret->dir = &files->dir;
+    ret->host = run->nodes.hosts[files->node];
+    ret->ssh = ssh;
+    ret->most = jr_left_most(kind, true, jr_left_is_collected(ssh, "logs"));
+    ret->error = &files->error;
     return true;
-}
-
-static void take_cell_bytes(void *data, const char *bytes, size_t len)
-{
-    struct jr_cell_files *files = data;
-    if (files->fd < 0)
-        return;
-    if (len > files->room)
-        fail_cell_files(files, EFBIG);
-    else if (jr_io_write_all(files->fd, bytes, len) != 0)
-        fail_cell_files(files, errno);
-    else
-        files->room -= len;
-}
-
-static void end_cell_record(void *data)
-{
-    (void)data;
 }
 
 void jr_cell_files_take(struct jr_cell_files *files, const char *bytes, size_t len)
 {
-    const struct jr_left_taker taker = {files, begin_cell_record, take_cell_bytes, end_cell_record};
+    const struct jr_left_taker taker = {files, begin_cell_record, NULL};
     jr_left_stream_take(&files->stream, &taker, bytes, len);
+    if (files->error != 0)
+        drop_gathering(files);
 }
 
 /* On its way to the disk, or there. What is not there needs no way. */
 static int settle_record(const struct jr_cell_files *files, const char *name, bool sync)
 {
-    JR_CLOSE int fd = openat(files->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = openat(files->dir.fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : -1;
     (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
@@ -346,7 +281,7 @@ static void place_cell(struct jr_cell_files *files)
     if (settled && sync)
         nodes->synced_ns = jr_clock_ns();
     if (!settled || renameat(cells_fd, name, cells_fd, name + 1) != 0)
-        fail_cell_files(files, errno);
+        files->error = errno;
 }
 
 void jr_cell_files_end(struct jr_cell_files *files, struct jr_cell_process *process)
@@ -354,8 +289,8 @@ void jr_cell_files_end(struct jr_cell_files *files, struct jr_cell_process *proc
     const struct jr_sweep_run *run = files->run;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     if (files->stream.torn && files->error == 0)
-        fail_cell_files(files, EPROTO);
-    if (files->dir_fd >= 0 && files->whole && files->error == 0)
+        files->error = EPROTO;
+    if (files->dir.fd >= 0 && files->whole && files->error == 0)
         place_cell(files);
     if (files->error != 0) {
         jr_buf_printf(&line, "cell %u: what it has left on ", run->states[process->cell].number);
@@ -374,11 +309,10 @@ void jr_cell_files_end(struct jr_cell_files *files, struct jr_cell_process *proc
 
 void jr_cell_files_drop(struct jr_cell_files *files)
 {
-    bool gathers = files->dir_fd >= 0 && !files->whole;
-    close_cell_fd(&files->fd);
-    close_cell_fd(&files->dir_fd);
-    if (gathers)
-        remove_gathering(files);
-    jr_buf_release(&files->stream.head);
+    if (!files->whole || files->error != 0)
+        drop_gathering(files);
+    else if (files->dir.fd >= 0)
+        (void)close(files->dir.fd);
+    jr_left_stream_drop(&files->stream);
     jr_cell_files_init(files, files->run, files->node);
 }

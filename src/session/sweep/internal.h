@@ -172,7 +172,7 @@ void jr_sweep_devices_check(struct jr_sweep_run *run, const struct jr_cell_proce
 
 /*
  * What comes back of the cells that ran on hosts which do not see the folder of the sweep
- * in records (left_records.h):
+ * in records (left_files.h):
  *
  *   {"cell":7,"file":"results.json","size":712,"first":true,...}
  *   {"cell":7,"whole":true,"size":0}      nothing more follows of it
@@ -185,15 +185,13 @@ void jr_sweep_devices_check(struct jr_sweep_run *run, const struct jr_cell_proce
 struct jr_cell_files {
     struct jr_left_stream stream;
     struct jr_sweep_run *run;
-    uint32_t node;   /* of the sweep */
-    bool any, whole; /* something of a cell has come, and all of it */
-    uint32_t number; /* of that cell */
-    int dir_fd;      /* where its files gather; -1: nowhere yet */
-    int fd;          /* of the file that is written; -1: none is */
-    uint64_t room;   /* bytes that may still come of it */
-    uint32_t count;  /* of files that have come */
-    int error;       /* why not all of it is here; EFBIG: it is more than the
-                        host was to send; 0 */
+    uint32_t node;            /* of the sweep */
+    bool any, whole;          /* something of a cell has come, and all of it */
+    uint32_t number;          /* of that cell */
+    struct jr_run_folder dir; /* where its files gather; -1: nowhere yet */
+    uint32_t count;           /* of files that have come */
+    int error;                /* why not all of it is here; EFBIG: it is more than the
+                                 host was to send; 0 */
 };
 
 /* Nothing has come. */
