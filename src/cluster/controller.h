@@ -113,7 +113,7 @@ struct jr_controller_spec {
      * none. */
     const char *cell, *sweep, *cells;
     /* Of a run that has begun before: its id, the mark of its folder
-     * (store/folder_mark.h), and the number of its next attempt; NULL, NULL, 0:
+     * (store/run_folder.h), and the number of its next attempt; NULL, NULL, 0:
      * it has not. Its nodes are not ready before they are in that folder, with
      * their code. */
     const char *run_id, *token;
@@ -216,7 +216,7 @@ struct jr_cell_watcher {
 /* Where cells are. */
 struct jr_cells_place {
     const char *cells;   /* their folder, absolute */
-    const char *token;   /* its mark: folder_mark.h */
+    const char *token;   /* its mark: run_folder.h */
     const char *collect; /* what comes back besides: words with commas */
     bool frozen;         /* their code is */
     int mode;            /* of what hosts make: an enum jr_log_mode */

@@ -15,7 +15,7 @@
 #include "spawn/run_options.h"
 #include "store/outcome.h"
 #include "store/run_folder.h"
-#include "store/step_message.h"
+#include "store/step_tracker.h"
 
 #include "base/banned.h"
 

@@ -19,7 +19,7 @@
 #include "output/console.h"
 #include "spawn/slurm_job.h"
 #include "store/events.h"
-#include "store/folder_mark.h"
+#include "store/run_folder.h"
 #include "store/step_tracker.h"
 #include "wireup/exchange.h"
 
@@ -434,7 +434,7 @@ void jr_controller_silence_answer(struct jr_controller_run *run, uint32_t node, 
  * asked will not answer, either. */
 void jr_controller_silence_decide(struct jr_controller_run *run);
 
-/* Progress: each node relays the steps of its ranks (store/step_message.h), and the controller has
+/* Progress: each node relays the steps of its ranks (store/step_tracker.h), and the controller has
  * the job's, writes it, and finds out when it hangs. Begin. 0, or -1 with errno. */
 int jr_controller_steps_open(struct jr_controller_run *run);
 

@@ -247,7 +247,7 @@ enum jr_message_type { JR_MESSAGES(JR_MESSAGE_FROM_ENUM, JR_MESSAGE_TO_ENUM) JR_
     X(OUT, "out")             /* console lines */                                                  \
     X(ERR, "err")                                                                                  \
     X(NOTE, "note")         /* lines about cells, for the user */                                  \
-    X(EVENT, "event")       /* lines of events.jsonl, and of step_message.h */                     \
+    X(EVENT, "event")       /* lines of events.jsonl, and of step_tracker.h */                     \
     X(OUTCOME, "outcome")   /* of an attempt: jr_outcome_message_add */                            \
     X(LEFT, "left")         /* what ranks, or a cell, have left in files */                        \
     X(EXCHANGE, "exchange") /* of MPI's managers: wireup/exchange.h */                             \

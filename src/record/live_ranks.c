@@ -12,7 +12,7 @@
 #include "base/syscalls.h"
 #include "judge/judge.h"
 #include "record/record_folder.h"
-#include "store/event_line.h"
+#include "store/events.h"
 
 #include "base/banned.h"
 

@@ -5,7 +5,7 @@
 #define JR_TIMELINE_H
 
 #include "base/arena.h"
-#include "store/event_line.h"
+#include "store/events.h"
 
 /* One life of a rank: there is one more with each attempt. Seconds after the first event. */
 struct jr_stretch {

@@ -19,7 +19,7 @@
 #include "record/record_code.h"
 #include "record/record_folder.h"
 #include "report/internal.h"
-#include "store/event_line.h"
+#include "store/events.h"
 #include "store/progress.h"
 #include "store/run_folder.h"
 

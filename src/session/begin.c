@@ -31,7 +31,7 @@
 #include "record/load_results.h"
 #include "record/record_facts.h"
 #include "record/record_folder.h"
-#include "store/attempt_folder.h"
+#include "store/run_folder.h"
 #include "store/events.h"
 #include "store/progress.h"
 #include "session/foreground.h"

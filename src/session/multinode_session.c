@@ -25,8 +25,7 @@
 #include "session/left_files.h"
 #include "session/submission.h"
 #include "session/support.h"
-#include "store/attempt_folder.h"
-#include "store/folder_mark.h"
+#include "store/run_folder.h"
 
 #include "base/banned.h"
 

@@ -27,8 +27,7 @@
 #include "session/internal.h"
 #include "session/left_files.h"
 #include "session/sweep/node_cells.h"
-#include "store/attempt_folder.h"
-#include "store/folder_mark.h"
+#include "store/run_folder.h"
 #include "sweep/sweep_file.h"
 
 #include "base/banned.h"

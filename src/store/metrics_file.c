@@ -155,71 +155,26 @@ static void thin_metric(struct jr_metrics_file *file, uint64_t place)
 
 /* Writing. */
 
-static int open_metrics(struct jr_metrics_file *file)
-{
-    struct stat st;
-    JR_CLOSE int fd = openat(
-        file->dir_fd, NAME,
-        O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, file->mode);
-    if (fd < 0 || fstat(fd, &st) != 0)
-        return -1;
-    errno = EEXIST; /* somebody's, in its place */
-    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != file->written)
-        return -1;
-    file->fd = jr_steal_fd(&fd);
-    return 0;
-}
-
 void jr_metrics_flush(struct jr_metrics_file *file)
 {
     if (file->dir_fd < 0 || file->pending.len == 0)
         return;
-    if (file->pending.failed)
-        fail_metrics(file, ENOMEM);
-    else if ((file->fd < 0 && open_metrics(file) != 0) ||
-             jr_io_write_all(file->fd, file->pending.data, file->pending.len) != 0)
-        fail_metrics(file, errno);
-    jr_buf_clear(&file->pending);
-}
-
-static void add_values(struct jr_buf *out, const struct jr_progress *progress,
-                       const struct jr_metrics_point *point)
-{
-    const char *comma = "";
-    for (uint32_t i = 0; i < JR_METRICS_MOST; i++) {
-        if ((point->metrics >> i & 1) == 0)
-            continue;
-        jr_buf_str(out, comma);
-        jr_json_quote(out, progress->names[i]);
-        jr_buf_str(out, ": ");
-        if (isfinite(point->values[i]))
-            jr_num_add_double(out, point->values[i]);
-        else
-            jr_buf_str(out, "null");
-        comma = ", ";
+    struct stat st;
+    if (file->fd < 0) {
+        JR_CLOSE int fd =
+            openat(file->dir_fd, NAME,
+                   O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+                   file->mode);
+        if (fd >= 0 && fstat(fd, &st) == 0) {
+            errno = EEXIST; /* somebody's, in its place */
+            if (S_ISREG(st.st_mode) && (uint64_t)st.st_size == file->written)
+                file->fd = jr_steal_fd(&fd);
+        }
     }
-}
-
-static void add_metrics_point(struct jr_metrics_file *file, const struct jr_metrics_point *point)
-{
-    char time[32];
-    jr_clock_rfc3339(time, point->wall_ns);
-    jr_buf_printf(&file->pending,
-                  "{\"ns\": %" PRIu64 ", \"time\": \"%s\", \"attempt\": %u, "
-                  "\"rank\": %u, \"step\": %" PRId64 ", \"metrics\": {",
-                  point->ns, time, file->attempt, point->rank, point->step);
-    add_values(&file->pending, file->progress, point);
-    jr_buf_str(&file->pending, "}}\n");
-}
-
-/* A metric that has too many points now; 0: none has. */
-static uint64_t crowded_place(const struct jr_metrics_file *file, uint32_t metrics)
-{
-    uint64_t places = point_places(metrics);
-    for (uint32_t i = 0; i <= JR_METRICS_MOST; i++)
-        if ((places >> i & 1) != 0 && file->points[i] > JR_POINTS_MOST)
-            return UINT64_C(1) << i;
-    return 0;
+    if (file->fd < 0 || file->pending.failed ||
+        jr_io_write_all(file->fd, file->pending.data, file->pending.len) != 0)
+        fail_metrics(file, file->pending.failed ? ENOMEM : errno);
+    jr_buf_clear(&file->pending);
 }
 
 void jr_metrics_add(struct jr_metrics_file *file, const struct jr_metrics_point *point)
@@ -229,15 +184,33 @@ void jr_metrics_add(struct jr_metrics_file *file, const struct jr_metrics_point 
     uint32_t at = find_series(file, file->attempt, point->rank, point->metrics);
     if (at == JR_SERIES_MOST || file->series[at].seen++ % file->series[at].every != 0)
         return;
-    size_t before = file->pending.len;
-    add_metrics_point(file, point);
-    if (!note_line(file, at, file->pending.len - before)) {
+    struct jr_buf *out = &file->pending;
+    size_t before = out->len;
+    char time[32];
+    jr_clock_rfc3339(time, point->wall_ns);
+    jr_buf_printf(out,
+                  "{\"ns\": %" PRIu64 ", \"time\": \"%s\", \"attempt\": %u, "
+                  "\"rank\": %u, \"step\": %" PRId64 ", \"metrics\": {",
+                  point->ns, time, file->attempt, point->rank, point->step);
+    for (uint32_t left = point->metrics; left != 0; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(left);
+        jr_buf_str(out, left == point->metrics ? "" : ", ");
+        jr_json_quote(out, file->progress->names[i]);
+        jr_buf_str(out, ": ");
+        if (isfinite(point->values[i]))
+            jr_num_add_double(out, point->values[i]);
+        else
+            jr_buf_str(out, "null");
+    }
+    jr_buf_str(out, "}}\n");
+    if (!note_line(file, at, out->len - before)) {
         fail_metrics(file, ENOMEM);
         return;
     }
     count_points(file, point->metrics);
-    for (uint64_t place; (place = crowded_place(file, point->metrics)) != 0 && file->dir_fd >= 0;)
-        thin_metric(file, place);
+    for (uint64_t places = point_places(point->metrics); places != 0; places &= places - 1)
+        while (file->points[__builtin_ctzll(places)] > JR_POINTS_MOST && file->dir_fd >= 0)
+            thin_metric(file, places & -places);
     if (file->pending.len >= FLUSH_AT)
         jr_metrics_flush(file);
 }

@@ -122,23 +122,16 @@ static void change_suffix(char *id)
         (void)snprintf(id + len - ID_SUFFIX, ID_SUFFIX + 1, "%04x", random_suffix());
 }
 
-/* What a folder is to be. */
-struct making {
-    const char *log_dir;
-    bool given;
-    const uint32_t *node; /* NULL: the run is one jobrun's */
-};
-
-static int make_whole_run_dir(struct jr_run_folder *dir, const struct making *making,
+static int make_whole_run_dir(struct jr_run_folder *dir, const char *log_dir, bool given,
                               struct jr_error *err)
 {
-    int tries = making->given ? 1 : ID_TRIES;
+    int tries = given ? 1 : ID_TRIES;
     while (mkdirat(dir->log_fd, dir->id, dir->dir_mode) != 0) {
         if (errno != EEXIST)
-            return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir, dir->id);
+            return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", log_dir, dir->id);
         if (--tries == 0)
             return jr_error_set(err, JR_STATUS_LAUNCH, "a run '%s' exists already in %s", dir->id,
-                                making->log_dir);
+                                log_dir);
         change_suffix(dir->id);
     }
     (void)stpcpy(dir->path, dir->id);
@@ -147,19 +140,18 @@ static int make_whole_run_dir(struct jr_run_folder *dir, const struct making *ma
 
 /* The folder of all nodes, which another one may have made, and may remove again where it cannot
  * continue. -1 with EAGAIN: look again. */
-static int enter_run(const struct jr_run_folder *dir, const struct making *making,
-                     struct jr_error *err)
+static int enter_run(const struct jr_run_folder *dir, const char *log_dir, struct jr_error *err)
 {
     struct stat st;
     if (mkdirat(dir->log_fd, dir->id, dir->dir_mode) != 0 && errno != EEXIST)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir, dir->id);
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", log_dir, dir->id);
     int fd = openat(dir->log_fd, dir->id, RUN_FLAGS);
     if (fd < 0 && errno == ENOENT) {
         errno = EAGAIN;
         return -1;
     }
     if (fd < 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir, dir->id);
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", log_dir, dir->id);
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
         ((st.st_mode & S_IWOTH) == 0 || (dir->dir_mode & S_IWOTH) != 0) &&
         jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
@@ -168,17 +160,18 @@ static int enter_run(const struct jr_run_folder *dir, const struct making *makin
     return jr_error_set(err, JR_STATUS_LAUNCH,
                         "the run '%s' in %s is not a run of several nodes: "
                         "give all nodes another --run-id",
-                        dir->id, making->log_dir);
+                        dir->id, log_dir);
 }
 
-static int make_part(struct jr_run_folder *dir, const struct making *making, struct jr_error *err)
+static int make_part(struct jr_run_folder *dir, const char *log_dir, uint32_t node,
+                     struct jr_error *err)
 {
     char part[16];
-    (void)snprintf(part, sizeof part, JR_NODE_DIR, *making->node);
+    (void)snprintf(part, sizeof part, JR_NODE_DIR, node);
     (void)snprintf(dir->path, sizeof dir->path, "%s/%s", dir->id, part);
     for (int tries = ID_TRIES; tries > 0; tries--) {
         errno = 0;
-        JR_CLOSE int run = enter_run(dir, making, err);
+        JR_CLOSE int run = enter_run(dir, log_dir, err);
         if (run < 0 && errno != EAGAIN)
             return -1;
         if (run >= 0 && mkdirat(run, part, dir->dir_mode) == 0)
@@ -187,24 +180,11 @@ static int make_part(struct jr_run_folder *dir, const struct making *making, str
             return jr_error_set(err, JR_STATUS_LAUNCH,
                                 "node %u of the run '%s' has already started, in %s/%s: give each "
                                 "node its own --node-rank, and each new run a new --run-id",
-                                *making->node, dir->id, making->log_dir, dir->path);
+                                node, dir->id, log_dir, dir->path);
         if (run >= 0 && errno != ENOENT)
             break;
     }
-    return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir, dir->path);
-}
-
-static int make_run_dir(struct jr_run_folder *dir, const struct making *making,
-                        struct jr_error *err)
-{
-    int failed =
-        making->node != NULL ? make_part(dir, making, err) : make_whole_run_dir(dir, making, err);
-    if (failed != 0)
-        return -1;
-    dir->fd = openat(dir->log_fd, dir->path, RUN_FLAGS);
-    if (dir->fd < 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir, dir->path);
-    return 0;
+    return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", log_dir, dir->path);
 }
 
 /* Whether `id` is one; it is kept. */
@@ -222,8 +202,9 @@ static int take_run_id(struct jr_run_folder *dir, const char *id, struct jr_erro
     return 0;
 }
 
-static int create_rundir(struct jr_run_folder *ret, const char *id, const struct making *making,
-                         enum jr_log_mode mode, struct jr_error *err)
+/* `node` NULL: the run is one jobrun's. */
+static int create_rundir(struct jr_run_folder *ret, const char *log_dir, const char *id, bool given,
+                         const uint32_t *node, enum jr_log_mode mode, struct jr_error *err)
 {
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     if (take_run_id(&dir, id, err) != 0)
@@ -232,10 +213,14 @@ static int create_rundir(struct jr_run_folder *ret, const char *id, const struct
      * changed. */
     mode_t mask = umask(0);
     set_modes(&dir, mode, mask);
-    int failed =
-        enter_log_dir(&dir, making->log_dir, err) != 0 || make_run_dir(&dir, making, err) != 0;
+    int failed = enter_log_dir(&dir, log_dir, err);
+    if (failed == 0)
+        failed = node == NULL ? make_whole_run_dir(&dir, log_dir, given, err)
+                              : make_part(&dir, log_dir, *node, err);
+    if (failed == 0 && (dir.fd = openat(dir.log_fd, dir.path, RUN_FLAGS)) < 0)
+        failed = jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", log_dir, dir.path);
     (void)umask(mask);
-    if (failed) {
+    if (failed != 0) {
         jr_run_folder_close(&dir);
         return -1;
     }
@@ -247,15 +232,13 @@ static int create_rundir(struct jr_run_folder *ret, const char *id, const struct
 int jr_run_folder_create(struct jr_run_folder *ret, const char *log_dir, const char *id, bool given,
                          enum jr_log_mode mode, struct jr_error *err)
 {
-    const struct making making = {log_dir, given, NULL};
-    return create_rundir(ret, id, &making, mode, err);
+    return create_rundir(ret, log_dir, id, given, NULL, mode, err);
 }
 
 int jr_run_folder_create_part(struct jr_run_folder *ret, const char *log_dir, const char *id,
                               uint32_t node, enum jr_log_mode mode, struct jr_error *err)
 {
-    const struct making making = {.log_dir = log_dir, .node = &node};
-    return create_rundir(ret, id, &making, mode, err);
+    return create_rundir(ret, log_dir, id, true, &node, mode, err);
 }
 
 void jr_run_folder_discard(const struct jr_run_folder *dir)
@@ -276,29 +259,12 @@ void jr_run_folder_discard(const struct jr_run_folder *dir)
         (void)unlinkat(dir->log_fd, dir->id, AT_REMOVEDIR);
 }
 
-/* The folder that `dir->path` names. */
-static int join_folder(struct jr_run_folder *dir, const char *log_dir, struct jr_error *err)
-{
-    struct stat st;
-    dir->log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir->log_fd >= 0)
-        dir->fd = jr_open_beneath(dir->log_fd, dir->path, RUN_FLAGS, 0);
-    if (dir->fd < 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH,
-                            "the run folder %s/%s is not there (log_dir has to "
-                            "be where all nodes see it)",
-                            log_dir, dir->path);
-    if (fstat(dir->fd, &st) != 0 || st.st_uid != geteuid())
-        return jr_error_set(err, JR_STATUS_LAUNCH, "the run folder %s/%s belongs to another user",
-                            log_dir, dir->path);
-    return 0;
-}
-
 /* `node` NULL: that of the whole run. */
 static int join_rundir(struct jr_run_folder *ret, const char *log_dir, const char *id,
                        const uint32_t *node, enum jr_log_mode mode, struct jr_error *err)
 {
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
+    struct stat st;
     mode_t mask = umask(0);
     (void)umask(mask);
     if (!jr_run_folder_is_id(id))
@@ -308,12 +274,23 @@ static int join_rundir(struct jr_run_folder *ret, const char *log_dir, const cha
     if (node != NULL)
         (void)snprintf(dir.path, sizeof dir.path, "%s/" JR_NODE_DIR, dir.id, *node);
     set_modes(&dir, mode, mask);
-    if (join_folder(&dir, log_dir, err) != 0) {
-        jr_run_folder_close(&dir);
-        return -1;
+    dir.log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir.log_fd >= 0)
+        dir.fd = jr_open_beneath(dir.log_fd, dir.path, RUN_FLAGS, 0);
+    if (dir.fd < 0) {
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH,
+                           "the run folder %s/%s is not there (log_dir has to "
+                           "be where all nodes see it)",
+                           log_dir, dir.path);
+    } else if (fstat(dir.fd, &st) != 0 || st.st_uid != geteuid()) {
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "the run folder %s/%s belongs to another user",
+                           log_dir, dir.path);
+    } else {
+        *ret = dir;
+        return 0;
     }
-    *ret = dir;
-    return 0;
+    jr_run_folder_close(&dir);
+    return -1;
 }
 
 int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir, const char *id,
@@ -420,4 +397,114 @@ void jr_run_folder_close(struct jr_run_folder *dir)
     if (dir->log_fd >= 0)
         (void)close(dir->log_fd);
     dir->fd = dir->log_fd = -1;
+}
+
+/* The folders of attempts. */
+
+/* Make a folder in one of the run's; -1 with errno. */
+static int make_run_subfolder(const struct jr_run_folder *dir, int at, const char *name)
+{
+    mode_t mask = umask(0);
+    int failed = mkdirat(at, name, dir->dir_mode);
+    int error = errno;
+    (void)umask(mask);
+    errno = error;
+    return failed;
+}
+
+/* Something already exists there, so this attempt may not write to it. */
+static int refuse_folder(const char *path, struct jr_error *err)
+{
+    if (errno != EEXIST)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s", path);
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "the run folder already has %s, which this attempt was to write: "
+                        "jobrun did not create it, but a rank of an earlier attempt may have",
+                        path);
+}
+
+/* The node's folder, which an earlier attempt may have made: never a link. */
+static int enter_node(const struct jr_run_folder *dir, const char *path, struct jr_error *err)
+{
+    struct stat st;
+    if (make_run_subfolder(dir, dir->fd, path) != 0 && errno != EEXIST)
+        return refuse_folder(path, err);
+    JR_CLOSE int fd = openat(dir->fd, path, RUN_FLAGS);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid())
+        return jr_steal_fd(&fd);
+    errno = EEXIST;
+    return refuse_folder(path, err);
+}
+
+int jr_attempt_folder_make_part(const struct jr_run_folder *dir, uint32_t node, uint32_t attempt,
+                                struct jr_error *err)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, JR_NODE_DIR, node);
+    JR_CLOSE int fd = enter_node(dir, path, err);
+    if (fd < 0)
+        return -1;
+    (void)snprintf(path, sizeof path, JR_NODE_DIR "/attempt_%u", node, attempt);
+    return make_run_subfolder(dir, fd, strchr(path, '/') + 1) == 0 ? 0 : refuse_folder(path, err);
+}
+
+int jr_attempt_folder_make(const struct jr_run_folder *dir, uint32_t attempt, struct jr_error *err)
+{
+    char path[64];
+    if (dir->claimed == attempt + 1)
+        return 0;
+    (void)snprintf(path, sizeof path, "attempt_%u", attempt);
+    return make_run_subfolder(dir, dir->fd, path) == 0 ? 0 : refuse_folder(path, err);
+}
+
+int jr_attempt_folder_claim(struct jr_run_folder *dir, uint32_t attempt, struct jr_error *err)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "attempt_%u", attempt);
+    if (make_run_subfolder(dir, dir->fd, path) == 0) {
+        dir->claimed = attempt + 1;
+        return 0;
+    }
+    return errno == EEXIST ? 1 : refuse_folder(path, err);
+}
+
+/* Marks. */
+
+#define DIGITS    "0123456789abcdef"
+#define NAME_SIZE (sizeof ".mark-" + JR_TOKEN_SIZE)
+
+/* False: the token is none, as of a controller that is none of ours. */
+static bool name_mark(char ret[static NAME_SIZE], const char *token)
+{
+    if (strspn(token, DIGITS) != JR_TOKEN_SIZE - 1 || token[JR_TOKEN_SIZE - 1] != '\0')
+        return false;
+    (void)snprintf(ret, NAME_SIZE, ".mark-%s", token);
+    return true;
+}
+
+int jr_folder_mark_make(const struct jr_run_folder *dir, char ret[static JR_TOKEN_SIZE],
+                        struct jr_error *err)
+{
+    char name[NAME_SIZE], token[JR_TOKEN_SIZE];
+    jr_token(token);
+    (void)name_mark(name, token);
+    JR_CLOSE int fd =
+        openat(dir->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, dir->file_mode);
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s", name);
+    memcpy(ret, token, sizeof token);
+    return 0;
+}
+
+bool jr_folder_mark_is(const struct jr_run_folder *dir, const char *token)
+{
+    char name[NAME_SIZE];
+    return name_mark(name, token) && jr_access(dir->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void jr_folder_mark_remove(const struct jr_run_folder *dir, const char *token)
+{
+    char name[NAME_SIZE];
+    if (name_mark(name, token))
+        (void)unlinkat(dir->fd, name, 0);
 }

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include <jobrun/error.h>
 #include <jobrun/types.h>
 
@@ -139,5 +140,39 @@ int jr_run_folder_write(const struct jr_run_folder *dir, const char *name,
 
 /* Close the descriptors. A second time nothing happens. */
 void jr_run_folder_close(struct jr_run_folder *dir);
+
+/*
+ * The folder of an attempt, beneath that of the run. No link is followed, and one that exists is
+ * nobody's: a rank of an earlier attempt may have made it.
+ */
+
+/* Make the folder of an attempt, which all its ranks share: an existing one is refused. 0, or -1
+ * with `err`. */
+int jr_attempt_folder_make(const struct jr_run_folder *dir, uint32_t attempt, struct jr_error *err);
+
+/* Make the folder of a node's part of an attempt, in the node's own (JR_NODE_DIR), which is made as
+ * needed: an existing one is refused. 0, or -1 with `err`. */
+int jr_attempt_folder_make_part(const struct jr_run_folder *dir, uint32_t node, uint32_t attempt,
+                                struct jr_error *err);
+
+/* Make the folder of an attempt ahead of its time: mkdir(2) decides who continues the run.
+ * jr_attempt_folder_make takes it then. 0; 1 where somebody else has made it; or -1 with `err`. */
+int jr_attempt_folder_claim(struct jr_run_folder *dir, uint32_t attempt, struct jr_error *err);
+
+/*
+ * A mark in a run folder, by which other nodes know that theirs is the same one: a folder of the
+ * same name may be another, on a disk of their own. It is an empty file with a name that nobody can
+ * have looked for before, so that no cache of a network file system knows better.
+ */
+
+/* Make one, and its token. 0, or -1 with `err`. */
+int jr_folder_mark_make(const struct jr_run_folder *dir, char ret[static JR_TOKEN_SIZE],
+                        struct jr_error *err);
+
+/* Whether the folder has the mark of a token; one that is none is not there. */
+bool jr_folder_mark_is(const struct jr_run_folder *dir, const char *token);
+
+/* Remove it. */
+void jr_folder_mark_remove(const struct jr_run_folder *dir, const char *token);
 
 #endif

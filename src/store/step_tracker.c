@@ -10,15 +10,116 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/rank_set.h"
-#include "store/step_rate.h"
 
 #include "base/banned.h"
 
 #define SECOND_NS  UINT64_C(1000000000)
 #define SUM_NS     (SECOND_NS / 5) /* between two looks at all ranks */
 #define RANKS_TOLD 4096            /* in progress.json; of more, none */
+
+/* Rates, and who is slow. */
+
+#define SPAN_NS   (5 * SECOND_NS) /* a rate is over at least so long, */
+#define SPAN      10              /* and so many steps */
+#define SAMPLE_NS (SECOND_NS / 2) /* between two samples */
+
+_Static_assert(JR_STEP_SAMPLES > SPAN && JR_STEP_SAMPLES > SPAN_NS / SAMPLE_NS,
+               "the samples reach back far enough");
+
+void jr_step_window_add(struct jr_step_window *window, uint64_t ns, int64_t step)
+{
+    uint32_t last = (window->next + JR_STEP_SAMPLES - 1) % JR_STEP_SAMPLES;
+    if (window->count > 0 && step < window->step[last])
+        *window = (struct jr_step_window){0};
+    else if (window->count > 0 && ns < window->ns[last] + SAMPLE_NS)
+        return;
+    window->ns[window->next] = ns;
+    window->step[window->next] = step;
+    window->next = (window->next + 1) % JR_STEP_SAMPLES;
+    window->count += window->count < JR_STEP_SAMPLES;
+}
+
+double jr_step_window_rate(const struct jr_step_window *window, int64_t step, uint64_t ns,
+                           bool *ret_whole)
+{
+    uint32_t oldest = window->count < JR_STEP_SAMPLES ? 0 : window->next;
+    uint32_t from = oldest;
+    *ret_whole = false;
+    for (uint32_t k = 0; k < window->count; k++) {
+        uint32_t i = (oldest + k) % JR_STEP_SAMPLES;
+        if (ns < window->ns[i] + SPAN_NS || step < window->step[i] + SPAN)
+            break;
+        from = i;
+        *ret_whole = true;
+    }
+    if (window->count == 0 || ns <= window->ns[from] || step <= window->step[from])
+        return 0;
+    return (double)(step - window->step[from]) * (double)SECOND_NS /
+           (double)(ns - window->ns[from]);
+}
+
+#define STRAGGLERS_MOST 8 /* that are named */
+
+static int compare_rates(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void warn_of_straggler(struct jr_step_tracker *tracker, uint32_t i, double rate,
+                              double median)
+{
+    const struct jr_plan *plan = tracker->plan;
+    const struct jr_plan_rank *rank = &plan->ranks[plan->first + i];
+    const char *host = plan->hosts == NULL ? NULL : plan->hosts[rank->node_rank];
+    tracker->progress->ranks[i].straggler = true;
+    struct jr_step_warning *warning = NULL;
+    uint32_t named = 0;
+    for (uint32_t k = 0; k < tracker->progress->warnings_count; k++)
+        named += tracker->progress->warnings[k].problem == JR_STEP_PROBLEM_STRAGGLER;
+    if (named < STRAGGLERS_MOST)
+        warning = jr_step_tracker_add_warning(tracker, JR_STEP_PROBLEM_STRAGGLER, i);
+    if (warning == NULL)
+        return;
+    (void)snprintf(warning->text, sizeof warning->text,
+                   "rank %u (%s%s%s) is slow: %.3g steps/s, while the median is %.3g", rank->rank,
+                   host == NULL ? "this host" : host, rank->device == NULL ? "" : ", device ",
+                   rank->device == NULL ? "" : rank->device, rate, median);
+}
+
+/* The rate of a rank that takes part now; less than 0: it does not, or has not made enough steps.
+ */
+static double compared_rate(const struct jr_step_tracker *tracker, uint32_t i, uint64_t now_ns)
+{
+    const struct jr_steps *steps = &tracker->progress->ranks[i];
+    bool whole;
+    double rate = jr_step_window_rate(&tracker->windows[i], steps->best, now_ns, &whole);
+    return tracker->watched[i] && steps->any && !steps->ended && whole ? rate : -1;
+}
+
+void jr_stragglers_find(struct jr_step_tracker *tracker, uint64_t now_ns)
+{
+    tracker->checked_ns = now_ns;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < tracker->plan->count; i++) {
+        tracker->rates[count] = compared_rate(tracker, i, now_ns);
+        count += tracker->rates[count] >= 0;
+    }
+    if (count < 2)
+        return;
+    qsort(tracker->rates, count, sizeof *tracker->rates, compare_rates);
+    double median = count % 2 == 1
+                        ? tracker->rates[count / 2]
+                        : (tracker->rates[count / 2 - 1] + tracker->rates[count / 2]) / 2;
+    for (uint32_t i = 0; i < tracker->plan->count; i++) {
+        double rate = compared_rate(tracker, i, now_ns);
+        if (rate >= 0 && rate < median / 2 && !tracker->progress->ranks[i].straggler)
+            warn_of_straggler(tracker, i, rate, median);
+    }
+}
 
 /* Opening. */
 
@@ -166,18 +267,6 @@ static void take_values(struct jr_step_tracker *tracker)
     }
 }
 
-/* Where one rank's steps are the job's, there is nothing to compute from the others, of which there
- * may be thousands for each step. */
-static void take_only_rank(struct jr_step_tracker *tracker, uint32_t i, uint64_t now_ns)
-{
-    const struct jr_steps *steps = &tracker->progress->ranks[i];
-    tracker->progress->slowest = tracker->plan->first + i;
-    tracker->progress->behind = 0;
-    tracker->progress->job = *steps;
-    tracker->progress->job.ended = false;
-    tracker->summed_ns = now_ns;
-}
-
 void jr_step_tracker_sum(struct jr_step_tracker *tracker, uint64_t now_ns)
 {
     struct jr_steps *job = &tracker->progress->job;
@@ -303,9 +392,16 @@ void jr_step_tracker_tell(struct jr_step_tracker *tracker, const struct jr_step_
     point.step = steps->step;
     jr_metrics_add(&tracker->metrics, &point);
     tracker->changed = true;
-    if (tracker->watched_count == 1)
-        take_only_rank(tracker, report->i, now_ns);
-    else if (now_ns >= tracker->summed_ns + SUM_NS)
+    struct jr_progress *progress = tracker->progress;
+    if (tracker->watched_count == 1) {
+        /* Where one rank's steps are the job's, there is nothing to compute from the others, of
+         * which there may be thousands for each step. */
+        progress->slowest = tracker->plan->first + report->i;
+        progress->behind = 0;
+        progress->job = *steps;
+        progress->job.ended = false;
+        tracker->summed_ns = now_ns;
+    } else if (now_ns >= tracker->summed_ns + SUM_NS)
         jr_step_tracker_sum(tracker, now_ns);
     if (tracker->progress->all && !tracker->relays && now_ns >= tracker->checked_ns + SECOND_NS)
         jr_stragglers_find(tracker, now_ns);
@@ -391,6 +487,92 @@ void jr_step_tracker_close(struct jr_step_tracker *tracker, uint64_t now_ns)
     tracker->windows = NULL;
     tracker->watched = NULL;
     tracker->rates = NULL;
+}
+
+/* From node to controller. */
+
+void jr_step_message_put(struct jr_buf *out, const struct jr_step_tracker *tracker, uint32_t i)
+{
+    const struct jr_steps *steps = &tracker->progress->ranks[i];
+    json_auto_t *object = jr_progress_rank_json(tracker->progress, steps);
+    jr_json_set_int(object, "steps_of", tracker->plan->first + i);
+    jr_json_set_int(object, "ns", (json_int_t)steps->ns);
+    jr_json_print(out, object, 0);
+    jr_buf_char(out, '\n');
+}
+
+void jr_step_message_put_warning(struct jr_buf *out, const struct jr_step_warning *warning)
+{
+    json_auto_t *object = json_object();
+    jr_json_set_int(object, "warning_of", warning->rank);
+    jr_json_set_int(object, "problem", (json_int_t)warning->problem);
+    jr_json_set_int(object, "count", warning->count);
+    jr_json_set_str(object, "text", warning->text);
+    jr_json_print(out, object, 0);
+    jr_buf_char(out, '\n');
+}
+
+/* The rank that a line is about; false: it is none of the node's. */
+static bool read_rank(const json_t *object, const char *key, const uint32_t ranks[2], uint32_t *ret)
+{
+    *ret = jr_json_get_u32(object, key);
+    return json_is_integer(json_object_get(object, key)) && *ret >= ranks[0] && *ret < ranks[1];
+}
+
+static void take_steps(struct jr_step_tracker *tracker, uint32_t rank, const json_t *object,
+                       int64_t offset_ns)
+{
+    struct jr_step_report report = {
+        .i = rank - tracker->plan->first,
+        .has_step = true,
+        .step = jr_json_get_int(object, "step"),
+        .of = jr_json_get_int(object, "of"),
+    };
+    json_t *metrics = json_object_get(object, "metrics"), *value;
+    const char *name;
+    json_object_foreach(metrics, name, value) {
+        if (report.count == JR_METRICS_MOST)
+            break;
+        report.metrics[report.count++] = (struct jr_told_metric){
+            name, strlen(name), json_is_null(value) ? (double)NAN : json_number_value(value)};
+    }
+    uint64_t now = jr_clock_ns(), wall = jr_clock_wall_ns();
+    uint64_t ns = (uint64_t)jr_json_get_int(object, "ns") - (uint64_t)offset_ns;
+    /* What the clocks of nodes cannot be told apart by is no future. */
+    ns = ns > now ? now : ns;
+    jr_step_tracker_tell(tracker, &report, ns, wall - (now - ns));
+    struct jr_steps *steps = &tracker->progress->ranks[report.i];
+    int64_t best = jr_json_get_int(object, "best");
+    if (best > steps->best) {
+        steps->best = best;
+        steps->best_ns = ns;
+    }
+}
+
+static void take_warning(struct jr_step_tracker *tracker, uint32_t rank, const json_t *object)
+{
+    const char *text = jr_json_get_str(object, "text");
+    uint32_t problem = jr_json_get_u32(object, "problem");
+    struct jr_step_warning warning = {.rank = rank, .count = jr_json_get_u32(object, "count")};
+    if (text == NULL || problem > JR_STEP_PROBLEM_STRAGGLER)
+        return;
+    warning.problem = (enum jr_step_problem)problem;
+    (void)snprintf(warning.text, sizeof warning.text, "%s", text);
+    jr_step_tracker_relay(tracker, &warning);
+}
+
+bool jr_step_message_take(struct jr_step_tracker *tracker, const char *line, size_t len,
+                          const uint32_t ranks[2], int64_t offset_ns)
+{
+    json_auto_t *object = jr_json_parse(line, len, NULL);
+    uint32_t rank;
+    bool steps = read_rank(object, "steps_of", ranks, &rank);
+    bool warning = !steps && read_rank(object, "warning_of", ranks, &rank);
+    if (steps)
+        take_steps(tracker, rank, object, offset_ns);
+    if (warning)
+        take_warning(tracker, rank, object);
+    return steps || warning;
 }
 
 /* The limits of time. */

@@ -32,7 +32,15 @@ struct jr_step_report {
     uint32_t count;
 };
 
-struct jr_step_window;
+enum { JR_STEP_SAMPLES = 16 };
+
+/* Some of a rank's latest steps, from which its rate is computed. The oldest is first, or at `next`
+ * once it is full. */
+struct jr_step_window {
+    uint64_t ns[JR_STEP_SAMPLES];
+    int64_t step[JR_STEP_SAMPLES];
+    uint32_t count, next;
+};
 
 struct jr_step_tracker {
     struct jr_progress *progress; /* borrowed */
@@ -132,5 +140,41 @@ enum jr_step_overrun jr_step_limit_look(const struct jr_step_limit *limit,
 /* The ranks stood still for so long. */
 void jr_step_limit_pause(struct jr_step_limit *limit, const struct jr_step_tracker *tracker,
                          uint64_t started_ns, uint64_t paused_ns);
+
+/*
+ * How fast ranks make their steps, and which are slower than the others by half.
+ */
+
+/* Add a step that was made at `ns`, by the monotonic clock. One that is before the last begins
+ * anew. */
+void jr_step_window_add(struct jr_step_window *window, uint64_t ns, int64_t step);
+
+/* The steps a second until `step` at `ns`: over the last 10 steps and 5 seconds, and then
+ * *ret_whole is true; or over all there were. 0: it is not known. */
+double jr_step_window_rate(const struct jr_step_window *window, int64_t step, uint64_t ns,
+                           bool *ret_whole);
+
+/* Warn of each rank whose rate is less than half of the median, once, and name its host and
+ * device. */
+void jr_stragglers_find(struct jr_step_tracker *tracker, uint64_t now_ns);
+
+/*
+ * What a node tells the controller of its ranks' steps: lines of JSON among those of its events, at
+ * most one a second for each rank whose steps count.
+ *
+ *   {"steps_of": 3, "step": 120, "of": 1000, "ns": 81, "metrics": {"loss": 0.3}}
+ *   {"warning_of": 3, "problem": 4, "count": 2, "text": "rank 3 ..."}
+ */
+
+/* Append the line of the rank at place `i`. */
+void jr_step_message_put(struct jr_buf *out, const struct jr_step_tracker *tracker, uint32_t i);
+
+/* Append the line of a warning. */
+void jr_step_message_put_warning(struct jr_buf *out, const struct jr_step_warning *warning);
+
+/* Read a line of either kind, of a node that has the ranks from `first` to below `end`, and note
+ * what it says; `offset_ns` is the node's monotonic clock less ours. False: it is none. */
+bool jr_step_message_take(struct jr_step_tracker *tracker, const char *line, size_t len,
+                          const uint32_t ranks[2], int64_t offset_ns);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/regex.h"
 #include "output/step_lines.h"
-#include "store/step_message.h"
+#include "store/step_tracker.h"
 
 enum {
     RANKS = 2,

@@ -1,5 +1,5 @@
 #include "pages.h"
-#include "store/event_line.h"
+#include "store/events.h"
 
 #include "base/banned.h"
 #include "record/results_json.h"

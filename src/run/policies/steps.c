@@ -16,7 +16,7 @@
  * `timeouts.first_step` counts from the start of the last rank, and
  * `timeouts.progress` from the job's furthest step on, while a rank whose steps
  * count runs (step_tracker.h). What happens then is up to hang.c. Of a job on
- * several nodes a node only tells what its ranks told (step_message.h), at most
+ * several nodes a node only tells what its ranks told (step_tracker.h), at most
  * once a second: the controller has the job's progress.
  */
 #include <errno.h>
@@ -35,7 +35,7 @@
 #include "base/num.h"
 #include "run/internal.h"
 #include "store/run_folder.h"
-#include "store/step_message.h"
+#include "store/step_tracker.h"
 
 #include "base/banned.h"
 

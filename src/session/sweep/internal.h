@@ -32,7 +32,7 @@
 #include "session/sweep/row_table.h"
 #include "session/sweep/show_sweep.h"
 #include "session/sweep/sweep_screen.h"
-#include "store/folder_mark.h"
+#include "store/run_folder.h"
 #include "store/progress.h"
 #include "sweep/journal.h"
 #include "sweep/schedule.h"

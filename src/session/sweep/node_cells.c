@@ -28,7 +28,6 @@
 #include "resolve/device_lease.h"
 #include "session/sweep/internal.h"
 #include "spawn/reap_descendants.h"
-#include "store/folder_mark.h"
 #include "store/run_folder.h"
 #include "sweep/sweep_file.h"
 

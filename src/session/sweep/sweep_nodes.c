@@ -13,7 +13,7 @@
 #include "eventloop/signals.h"
 #include "resolve/resolve.h"
 #include "session/sweep/internal.h"
-#include "store/folder_mark.h"
+#include "store/run_folder.h"
 
 #include "base/banned.h"
 

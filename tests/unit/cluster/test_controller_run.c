@@ -3,7 +3,7 @@
 #include "cluster/internal.h"
 
 #include "fake_controller.h"
-#include "store/event_line.h"
+#include "store/events.h"
 #include "store/outcome.h"
 
 #define HOUR_NS (3600000 * FAKE_MS)

@@ -125,7 +125,7 @@ static size_t drain(const struct live *live)
 }
 
 /* A turn shows so much, and then lets the loop have its turn. */
-static void shows_so_much_in_a_turn(void)
+TEST(shows_so_much_in_a_turn)
 {
     struct live *live = go((struct jr_console){0});
     struct jr_follower *stream = &live->streams[0];
@@ -145,7 +145,7 @@ static void shows_so_much_in_a_turn(void)
 }
 
 /* Streams show a piece in turn, until one has come to its end. */
-static void shows_streams_in_turn(void)
+TEST(shows_streams_in_turn)
 {
     struct live *live = go((struct jr_console){0});
     add_kib(live, 0, 768);
@@ -160,7 +160,7 @@ static void shows_streams_in_turn(void)
 }
 
 /* Each output goes on by itself. */
-static void keeps_the_outputs_apart(void)
+TEST(keeps_the_outputs_apart)
 {
     struct live *live = go((struct jr_console){0});
     char held[64] = "";
@@ -180,7 +180,7 @@ static void keeps_the_outputs_apart(void)
 
 /* With console.collapse as well, in smaller pieces, so that the lines of all ranks meet; and the
  * lines that waited for the console go on to wait. */
-static void collapses_what_it_shows(void)
+TEST(collapses_what_it_shows)
 {
     struct live *live = go((struct jr_console){.collapse = true});
     struct jr_collapse *collapse = live->lines.collapse;
@@ -206,7 +206,7 @@ static void collapses_what_it_shows(void)
 }
 
 /* Once it has caught up, an unfinished line is shown when it is due. */
-static void awaits_the_rest_of_a_line(void)
+TEST(awaits_the_rest_of_a_line)
 {
     struct live *live = go((struct jr_console){.partial_ms = 3600000});
     struct jr_feed *feed = live->streams[0].feed;
@@ -224,7 +224,7 @@ static void awaits_the_rest_of_a_line(void)
 }
 
 /* A console that was closed has seen all that it will see. */
-static void gives_up_a_console_that_has_gone(void)
+TEST(gives_up_a_console_that_has_gone)
 {
     struct live *live = go((struct jr_console){0});
     add_kib(live, 0, 2);
@@ -238,7 +238,7 @@ static void gives_up_a_console_that_has_gone(void)
 }
 
 /* Left as it is: a line that was begun is to be read again, from its start. */
-static void leaves_the_beginning_of_a_line(void)
+TEST(leaves_the_beginning_of_a_line)
 {
     struct live *live = go((struct jr_console){0});
     struct jr_follower *streams = live->streams;
@@ -262,7 +262,7 @@ static void leaves_the_beginning_of_a_line(void)
 }
 
 /* Bytes that are lost while a stream is behind are told of in one number. */
-static void counts_what_is_lost(void)
+TEST(counts_what_is_lost)
 {
     struct live *live = go((struct jr_console){0});
     add(live, 0, (struct jr_shown){.lost = 5});
@@ -274,13 +274,14 @@ static void counts_what_is_lost(void)
     jr_catch_up_note_bytes(&live->streams[0], 1);
     jr_catch_up_step(&live->all, &live->console.outputs[0]);
     (void)drain(live);
-    JR_ASSERT_TEXT(drained, "[jobrun: 42 bytes are left out here: the console was not read in time]\n"
-                         "[jobrun: 1 bytes are left out here: the console was not read in time]\n");
+    JR_ASSERT_TEXT(drained,
+                   "[jobrun: 42 bytes are left out here: the console was not read in time]\n"
+                   "[jobrun: 1 bytes are left out here: the console was not read in time]\n");
     stop(live);
 }
 
 /* However many there are, so many are kept, the last of them always. */
-static void remembers_times_more_coarsely(void)
+TEST(remembers_times_more_coarsely)
 {
     struct live *live = go((struct jr_console){0});
     struct jr_follower *stream = &live->streams[0];
@@ -303,7 +304,7 @@ static void remembers_times_more_coarsely(void)
 
 /* With console.timestamps the times are those at which the lines came, and what comes later has its
  * own again. */
-static void stamps_lines_with_their_time(void)
+TEST(stamps_lines_with_their_time)
 {
     struct live *live = go((struct jr_console){.timestamps = true});
     struct jr_follower *stream = &live->streams[0];
@@ -402,7 +403,7 @@ static void finish(struct desk *desk)
 }
 
 /* More than there is memory for is not shown, and the caller is told. */
-static void says_that_it_has_no_memory(void)
+TEST(says_that_it_has_no_memory)
 {
     struct desk desk;
     volatile size_t len = SIZE_MAX;
@@ -413,7 +414,7 @@ static void says_that_it_has_no_memory(void)
     end(&desk);
 }
 
-static void shows_nothing_of_nothing(void)
+TEST(shows_nothing_of_nothing)
 {
     struct desk desk;
     begin(&desk, -1);
@@ -427,7 +428,7 @@ static void shows_nothing_of_nothing(void)
 
 /* From where it was, with what is not there told of in its place: what log_limit left out includes
  * what the console had shown already. */
-static void goes_on_where_it_was(void)
+TEST(goes_on_where_it_was)
 {
     static const struct {
         const char *text;
@@ -466,7 +467,7 @@ static void goes_on_where_it_was(void)
 
 /* Lines that were on their way first, then the streams; then what jobrun says, and the next
  * attempt. */
-static void shows_attempt_after_attempt(void)
+TEST(shows_attempt_after_attempt)
 {
     struct desk desk;
     begin(&desk, -1);
@@ -494,7 +495,7 @@ static void shows_attempt_after_attempt(void)
 }
 
 /* Lines of one output alone are shown, too. */
-static void shows_what_only_one_output_left(void)
+TEST(shows_what_only_one_output_left)
 {
     for (int number = 0; number < 2; number++) {
         struct desk desk;
@@ -509,7 +510,7 @@ static void shows_what_only_one_output_left(void)
 }
 
 /* As the run's own console would have: hidden lines, and the rest of one whose beginning was. */
-static void shows_it_as_the_console_does(void)
+TEST(shows_it_as_the_console_does)
 {
     struct desk desk;
     begin(&desk, -1);
@@ -584,7 +585,7 @@ static void begin_slow(struct desk *desk, int ends[2])
     CU_ASSERT_FALSE(jr_replay_is_done(&desk->replay));
 }
 
-static void waits_for_a_console_that_is_slow(void)
+TEST(waits_for_a_console_that_is_slow)
 {
     struct desk desk;
     int ends[2];
@@ -602,7 +603,7 @@ static void waits_for_a_console_that_is_slow(void)
 
 /* Whoever stopped the run waits a second for a console that takes nothing, and is told that there
  * was more. */
-static void leaves_a_console_that_takes_nothing(void)
+TEST(leaves_a_console_that_takes_nothing)
 {
     struct desk desk;
     int ends[2];
@@ -640,7 +641,7 @@ static void end_reader(pid_t pid)
 
 /* However long it takes, where nobody is in a hurry; in a hurry no longer than until the limit,
  * even if the console takes something. */
-static void shows_all_until_the_limit(void)
+TEST(shows_all_until_the_limit)
 {
     for (int hurried = 0; hurried < 2; hurried++) {
         struct desk desk;
@@ -664,7 +665,7 @@ static void shows_all_until_the_limit(void)
 }
 
 /* A reader that goes ends the files, not jobrun. */
-static void outlives_its_console(void)
+TEST(outlives_its_console)
 {
     struct desk desk;
     int ends[2];
@@ -680,7 +681,7 @@ static void outlives_its_console(void)
 }
 
 /* One turn goes as far as the console allows, to the next part as well. */
-static void goes_to_the_next_part_in_a_turn(void)
+TEST(goes_to_the_next_part_in_a_turn)
 {
     static char bytes[65536];
     struct desk desk;
@@ -702,7 +703,7 @@ static void goes_to_the_next_part_in_a_turn(void)
 }
 
 /* A signal ends the files, and what jobrun says is still shown. */
-static void is_ended_by_a_signal(void)
+TEST(is_ended_by_a_signal)
 {
     struct desk desk;
     int ends[2];
@@ -725,7 +726,7 @@ static void is_ended_by_a_signal(void)
 }
 
 /* One that suspends does so, and nothing is lost by it. */
-static void is_suspended_by_a_signal(void)
+TEST(is_suspended_by_a_signal)
 {
     int status = 0;
     (void)fflush(stdout);
@@ -755,7 +756,7 @@ static void is_suspended_by_a_signal(void)
 }
 
 /* The runner's remainder: whole lines, as far as there is room. */
-static void keeps_whole_lines(void)
+TEST(keeps_whole_lines)
 {
     static char line[65537];
     struct jr_loop loop;
@@ -782,7 +783,7 @@ static void keeps_whole_lines(void)
 }
 
 /* Each part has room of its own, which is given back. */
-static void has_room_for_all(void)
+TEST(has_room_for_all)
 {
     for (uint32_t ranks = 0; ranks < 4; ranks++) {
         struct jr_remainder *left = jr_remainder_new(ranks);
@@ -810,7 +811,7 @@ static void has_room_for_all(void)
 
 /* Of both outputs, the first's before the second's; of the second as many whole lines as there is
  * room for. */
-static void keeps_both_outputs(void)
+TEST(keeps_both_outputs)
 {
     enum { MOST = 16 << 20, LINE = 1 << 16 };
     static const struct {
@@ -854,17 +855,3 @@ static void keeps_both_outputs(void)
         jr_remainder_free(left);
     }
 }
-
-JR_UNIT_MAIN("catch_up", CASE(shows_so_much_in_a_turn), CASE(shows_streams_in_turn),
-             CASE(keeps_the_outputs_apart), CASE(collapses_what_it_shows),
-             CASE(awaits_the_rest_of_a_line), CASE(gives_up_a_console_that_has_gone),
-             CASE(leaves_the_beginning_of_a_line), CASE(counts_what_is_lost),
-             CASE(remembers_times_more_coarsely), CASE(stamps_lines_with_their_time),
-             CASE(goes_on_where_it_was), CASE(says_that_it_has_no_memory),
-             CASE(shows_nothing_of_nothing), CASE(shows_attempt_after_attempt),
-             CASE(shows_what_only_one_output_left), CASE(shows_it_as_the_console_does),
-             CASE(waits_for_a_console_that_is_slow), CASE(leaves_a_console_that_takes_nothing),
-             CASE(is_ended_by_a_signal), CASE(is_suspended_by_a_signal),
-             CASE(shows_all_until_the_limit), CASE(outlives_its_console),
-             CASE(goes_to_the_next_part_in_a_turn), CASE(keeps_whole_lines),
-             CASE(keeps_both_outputs), CASE(has_room_for_all))

@@ -86,7 +86,7 @@ static void check_slow_reader(int to, int from)
     (void)close(from);
 }
 
-static void waits_for_a_slow_reader(void)
+TEST(waits_for_a_slow_reader)
 {
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
@@ -96,7 +96,7 @@ static void waits_for_a_slow_reader(void)
 }
 
 /* Where the description cannot be opened anew, room is asked for first. */
-static void writes_to_what_it_cannot_reopen(void)
+TEST(writes_to_what_it_cannot_reopen)
 {
     struct jr_loop loop;
     struct jr_console_writer console;
@@ -118,7 +118,7 @@ static void writes_to_what_it_cannot_reopen(void)
     (void)close(loop.epoll_fd);
 }
 
-static void tells_a_full_disk(void)
+TEST(tells_a_full_disk)
 {
     struct jr_loop loop;
     struct jr_console_writer console;
@@ -133,7 +133,7 @@ static void tells_a_full_disk(void)
     (void)close(loop.epoll_fd);
 }
 
-static void goes_on_without_a_reader(void)
+TEST(goes_on_without_a_reader)
 {
     struct jr_loop loop;
     struct jr_console_writer console;
@@ -155,7 +155,7 @@ static void goes_on_without_a_reader(void)
 }
 
 /* Who left with something unread has left as well. */
-static void goes_on_where_the_reader_was_reset(void)
+TEST(goes_on_where_the_reader_was_reset)
 {
     struct jr_loop loop;
     struct jr_console_writer console;
@@ -175,7 +175,7 @@ static void goes_on_where_the_reader_was_reset(void)
 }
 
 /* While somebody else writes there, all waits; then it comes at once. */
-static void waits_at_the_gate(void)
+TEST(waits_at_the_gate)
 {
     struct jr_loop loop;
     struct jr_console_writer console;
@@ -206,7 +206,7 @@ static void waits_at_the_gate(void)
 }
 
 /* `relieved` comes again and again while room is wanted; a file has it. */
-static void tells_of_room_while_it_is_wanted(void)
+TEST(tells_of_room_while_it_is_wanted)
 {
     struct jr_loop loop;
     struct jr_console_writer console;
@@ -233,7 +233,7 @@ static void tells_of_room_while_it_is_wanted(void)
 }
 
 /* Two streams to one file keep their order. */
-static void keeps_the_order_within_one_file(void)
+TEST(keeps_the_order_within_one_file)
 {
     struct jr_loop loop;
     struct jr_console_writer console;
@@ -257,7 +257,7 @@ static void keeps_the_order_within_one_file(void)
 
 /* Each kind of file is written to in its own way; what was opened for that is closed again, and
  * what was the caller's is not. */
-static void opens_each_kind_of_output(void)
+TEST(opens_each_kind_of_output)
 {
     static const enum jr_output_kind kinds[] = {JR_OUTPUT_OPEN, JR_OUTPUT_SOCKET, JR_OUTPUT_FILE,
                                                 JR_OUTPUT_CLOSED};
@@ -298,7 +298,7 @@ static void opens_each_kind_of_output(void)
 }
 
 /* One byte that waits is waited for, and nothing overtakes it. */
-static void keeps_the_order_behind_one_byte(void)
+TEST(keeps_the_order_behind_one_byte)
 {
     static char bytes[65536];
     struct jr_loop loop;
@@ -331,7 +331,7 @@ static void keeps_the_order_behind_one_byte(void)
     (void)close(loop.epoll_fd);
 }
 
-static void is_full_beyond_its_backlog(void)
+TEST(is_full_beyond_its_backlog)
 {
     static char bytes[1 << 20];
     struct jr_loop loop;
@@ -392,7 +392,7 @@ static void screen_close(struct screen *screen)
 }
 
 /* The last column stays free, for there a terminal may go to the next line. */
-static void cuts_the_status_to_the_columns(void)
+TEST(cuts_the_status_to_the_columns)
 {
     static const char digits[] =
         "12345678901234567890123456789012345678901234567890123456789012345678901234567890";
@@ -435,7 +435,7 @@ static void cuts_the_status_to_the_columns(void)
 
 /* The last line stands below what is written, and leaves the cursor at its own begin, for a
  * terminal may wrap it. */
-static void keeps_a_line_below_the_others(void)
+TEST(keeps_a_line_below_the_others)
 {
     struct screen screen;
     screen_open(&screen, 80);
@@ -464,7 +464,7 @@ static void keeps_a_line_below_the_others(void)
 
 /* Behind a backlog, and while somebody else writes, there is none; it comes back with the next that
  * is written, cut to the width of that time. */
-static void a_line_that_stands_comes_back(void)
+TEST(a_line_that_stands_comes_back)
 {
     struct screen screen;
     struct winsize size = {.ws_col = 8, .ws_row = 24};
@@ -485,7 +485,7 @@ static void a_line_that_stands_comes_back(void)
 
 /* A pipe for standard output does not disturb the terminal, and a terminal is needed for a line to
  * stand on. */
-static void stands_on_terminals_only(void)
+TEST(stands_on_terminals_only)
 {
     struct screen screen;
     struct jr_console_writer console;
@@ -509,7 +509,7 @@ static void stands_on_terminals_only(void)
 }
 
 /* It is erased before the next line, once, and not drawn behind others. */
-static void draws_the_status_below_the_lines(void)
+TEST(draws_the_status_below_the_lines)
 {
     struct screen screen;
     screen_open(&screen, 80);
@@ -535,12 +535,3 @@ static void draws_the_status_below_the_lines(void)
     JR_ASSERT_TEXT(screen_text(&screen), "");
     screen_close(&screen);
 }
-
-JR_UNIT_MAIN("console", CASE(opens_each_kind_of_output), CASE(keeps_the_order_behind_one_byte),
-             CASE(is_full_beyond_its_backlog), CASE(cuts_the_status_to_the_columns),
-             CASE(draws_the_status_below_the_lines), CASE(keeps_a_line_below_the_others),
-             CASE(a_line_that_stands_comes_back), CASE(stands_on_terminals_only),
-             CASE(waits_for_a_slow_reader), CASE(writes_to_what_it_cannot_reopen),
-             CASE(goes_on_without_a_reader), CASE(goes_on_where_the_reader_was_reset),
-             CASE(waits_at_the_gate), CASE(tells_of_room_while_it_is_wanted),
-             CASE(tells_a_full_disk), CASE(keeps_the_order_within_one_file))

@@ -122,7 +122,7 @@ static void check(const struct vector *vector)
     end(&desk);
 }
 
-static void makes_lines_whole(void)
+TEST(makes_lines_whole)
 {
     static const struct vector vectors[] = {
         {.steps = {"0=a"}, .out = ""},
@@ -149,7 +149,7 @@ static void makes_lines_whole(void)
 
 #define STAMP "2023-11-14T22:13:20.123Z "
 
-static void says_when(void)
+TEST(says_when)
 {
     static const struct vector vectors[] = {
         {{.timestamps = true}, {"0=a\nb\n"}, STAMP "[4] a\n" STAMP "[4] b\n", NULL},
@@ -160,7 +160,7 @@ static void says_when(void)
         check(&vectors[i]);
 }
 
-static void leaves_lines_out(void)
+TEST(leaves_lines_out)
 {
     static char keep[] = "^keep", drop[] = "drop", empty[] = "^$", any[] = "a.b";
     static const struct vector vectors[] = {
@@ -185,7 +185,7 @@ static void leaves_lines_out(void)
 
 /* The same line of several ranks becomes one, by their numbers in the world, and each rank's lines
  * keep their order; the setup's stay by themselves. */
-static void joins_lines_of_ranks(void)
+TEST(joins_lines_of_ranks)
 {
     static const struct vector vectors[] = {
         {{.collapse = true}, {"0=a\n"}, "", NULL},
@@ -210,7 +210,7 @@ static void joins_lines_of_ranks(void)
 }
 
 /* What stands around the ranks is part of the line. */
-static void keeps_other_prefixes_apart(void)
+TEST(keeps_other_prefixes_apart)
 {
     struct desk desk;
     begin(&desk, &(struct jr_console){.collapse = true});
@@ -226,7 +226,7 @@ static void keeps_other_prefixes_apart(void)
 }
 
 /* Ranks beyond the first word of bits, from a rank that is not 0 on. */
-static void knows_many_ranks(void)
+TEST(knows_many_ranks)
 {
     static struct jr_plan_rank ranks[200];
     struct desk desk;
@@ -248,7 +248,7 @@ static void knows_many_ranks(void)
 
 /* The last line for which there is room waits with the others; with one more, or a byte more, the
  * first one leaves, and no other. */
-static void bounds_what_waits(void)
+TEST(bounds_what_waits)
 {
     char *line = malloc(JR_COLLAPSE_BYTES_MOST);
     struct desk desk;
@@ -281,7 +281,7 @@ static void bounds_what_waits(void)
 }
 
 /* A line that came later waits longer. */
-static void lets_lines_go_one_after_the_other(void)
+TEST(lets_lines_go_one_after_the_other)
 {
     struct desk desk;
     begin(&desk, &(struct jr_console){.collapse = true});
@@ -305,7 +305,7 @@ static void lets_lines_go_one_after_the_other(void)
 }
 
 /* A pattern that takes too many steps hides its line, and after a hundred of them nothing. */
-static void gives_up_a_pattern_that_takes_too_long(void)
+TEST(gives_up_a_pattern_that_takes_too_long)
 {
     static const char line[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\n";
     struct desk desk;
@@ -326,7 +326,7 @@ static void turn_until(struct desk *desk, const char *text)
         (void)jr_loop_turn(&desk->loop, false);
 }
 
-static void shows_an_unfinished_line_after_a_while(void)
+TEST(shows_an_unfinished_line_after_a_while)
 {
     struct desk desk;
     begin(&desk, &(struct jr_console){.partial_ms = 20});
@@ -362,7 +362,7 @@ static void shows_an_unfinished_line_after_a_while(void)
 
 /* Of lines that wait, each is shown in its turn, and the timer is that of the next: an hour is more
  * than any test takes. */
-static void shows_unfinished_lines_one_by_one(void)
+TEST(shows_unfinished_lines_one_by_one)
 {
     static const uint64_t hour_ns = 3600 * UINT64_C(1000000000);
     struct desk desk;
@@ -388,7 +388,7 @@ static void shows_unfinished_lines_one_by_one(void)
     end(&desk);
 }
 
-static void breaks_a_line_that_does_not_end(void)
+TEST(breaks_a_line_that_does_not_end)
 {
     static char wide[PIECE + 1];
     struct desk desk;
@@ -406,7 +406,7 @@ static void breaks_a_line_that_does_not_end(void)
 }
 
 /* Its beginning decides of a line that is shown in pieces. */
-static void hides_all_of_a_line(void)
+TEST(hides_all_of_a_line)
 {
     static char wide[PIECE + 1];
     struct desk desk;
@@ -423,7 +423,7 @@ static void hides_all_of_a_line(void)
 }
 
 /* Lines are given back while the console is full. */
-static void takes_no_more_than_the_console(void)
+TEST(takes_no_more_than_the_console)
 {
     static char bytes[3 << 20];
     struct desk desk = {0};
@@ -444,7 +444,7 @@ static void takes_no_more_than_the_console(void)
 
 /* A line that waits for the same one of another rank is let go after a while; but not while the
  * console is full, for there is time then. */
-static void keeps_lines_while_the_console_is_full(void)
+TEST(keeps_lines_while_the_console_is_full)
 {
     static char bytes[1 << 20];
     struct desk desk = {0};
@@ -505,7 +505,7 @@ static const char *sent(const struct desk *desk, int master)
 
 #define ERASE "\r\033[K"
 
-static void is_careful_with_a_terminal(void)
+TEST(is_careful_with_a_terminal)
 {
     struct desk desk;
     int master = begin_terminal(&desk, &(struct jr_console){0}, 20);
@@ -525,7 +525,7 @@ static void is_careful_with_a_terminal(void)
     (void)close(master);
 }
 
-static void keeps_a_bar_that_is_hidden_off_the_terminal(void)
+TEST(keeps_a_bar_that_is_hidden_off_the_terminal)
 {
     struct desk desk;
     int master = begin_terminal(&desk, &(struct jr_console){.hide = (char[]){"%"}}, 0);
@@ -541,7 +541,7 @@ static void keeps_a_bar_that_is_hidden_off_the_terminal(void)
 
 /* What redraws itself for ever takes no more memory than its last state, and stands for the bytes
  * of that only. */
-static void keeps_the_last_state_of_a_bar(void)
+TEST(keeps_the_last_state_of_a_bar)
 {
     struct desk desk;
     begin(&desk, &(struct jr_console){0});
@@ -556,7 +556,7 @@ static void keeps_the_last_state_of_a_bar(void)
     end(&desk);
 }
 
-static void refuses_a_pattern_that_is_none(void)
+TEST(refuses_a_pattern_that_is_none)
 {
     struct jr_policy policy = {.console = {.show = (char[]){"("}}};
     struct jr_plan plan = {.policy = &policy};
@@ -565,13 +565,3 @@ static void refuses_a_pattern_that_is_none(void)
     CU_ASSERT_EQUAL(jr_line_writer_open(&lines, NULL, &console, &plan, false), -1);
     jr_line_writer_close(&lines);
 }
-
-JR_UNIT_MAIN("line_writer", CASE(makes_lines_whole), CASE(says_when), CASE(leaves_lines_out),
-             CASE(joins_lines_of_ranks), CASE(keeps_other_prefixes_apart), CASE(knows_many_ranks),
-             CASE(bounds_what_waits), CASE(lets_lines_go_one_after_the_other),
-             CASE(gives_up_a_pattern_that_takes_too_long),
-             CASE(shows_an_unfinished_line_after_a_while), CASE(shows_unfinished_lines_one_by_one),
-             CASE(breaks_a_line_that_does_not_end), CASE(hides_all_of_a_line),
-             CASE(takes_no_more_than_the_console), CASE(keeps_lines_while_the_console_is_full),
-             CASE(is_careful_with_a_terminal), CASE(keeps_a_bar_that_is_hidden_off_the_terminal),
-             CASE(keeps_the_last_state_of_a_bar), CASE(refuses_a_pattern_that_is_none))

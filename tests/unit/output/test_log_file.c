@@ -123,7 +123,7 @@ static uint64_t check_file(const struct fixture *fixture, bool lines)
     return dropped;
 }
 
-static void keeps_beginning_and_end(void)
+TEST(keeps_beginning_and_end)
 {
     static const struct {
         uint64_t limit;
@@ -159,7 +159,7 @@ static void keeps_beginning_and_end(void)
 }
 
 /* More files than descriptors, with and without a limit. */
-static void borrows_descriptors(void)
+TEST(borrows_descriptors)
 {
     static const uint64_t limits[] = {0, JR_LOG_LIMIT_LEAST};
     static char bytes[1000];
@@ -194,7 +194,7 @@ static void borrows_descriptors(void)
 }
 
 /* What is put in a file's place is not written to, nor waited for. */
-static void follows_no_trap(void)
+TEST(follows_no_trap)
 {
     struct fixture fixture;
     struct jr_log_file a, b;
@@ -221,7 +221,7 @@ static void follows_no_trap(void)
 
 /* A file is there once there is something in it, or it is asked for. Two streams that go to one
  * file make it once, and what a rank has put into it before stays. */
-static void makes_a_file_when_there_is_something_to_write(void)
+TEST(makes_a_file_when_there_is_something_to_write)
 {
     struct fixture fixture;
     struct jr_log_file file, same;
@@ -256,7 +256,7 @@ static void makes_a_file_when_there_is_something_to_write(void)
 
 /* What stands in the place of a file before that is made: a plain file of ours is added to; one
  * that has another name, too, a link, or no file is refused, by the first write. */
-static void refuses_what_stands_in_its_place(void)
+TEST(refuses_what_stands_in_its_place)
 {
     struct fixture fixture;
     struct jr_log_file file;
@@ -286,7 +286,7 @@ static void refuses_what_stands_in_its_place(void)
 }
 
 /* Who saves a run by hard links while it goes on does not end its logs. */
-static void goes_on_where_it_has_another_name(void)
+TEST(goes_on_where_it_has_another_name)
 {
     struct fixture fixture;
     struct jr_log_file a, b;
@@ -307,7 +307,7 @@ static void goes_on_where_it_has_another_name(void)
 }
 
 /* A rank may move its folder away and leave a link in its place. */
-static void follows_no_link_when_it_opens_again(void)
+TEST(follows_no_link_when_it_opens_again)
 {
     struct fixture fixture;
     struct jr_log_file a = JR_LOG_FILE_NONE, b = JR_LOG_FILE_NONE;
@@ -347,7 +347,7 @@ static void check_read(const struct fixture *fixture, const struct jr_log_file *
     CU_ASSERT_EQUAL(memcmp(bytes, fixture->sent.data + at, (size_t)len), 0);
 }
 
-static void finds_what_it_has_kept(void)
+TEST(finds_what_it_has_kept)
 {
     struct fixture fixture;
     struct jr_log_file file;
@@ -381,7 +381,7 @@ static int fail(struct jr_log_file *file)
 }
 
 /* A rank that empties its own log, or puts something where FILE.next is to be. */
-static void tells_what_it_cannot_cut(void)
+TEST(tells_what_it_cannot_cut)
 {
     struct fixture fixture;
     struct jr_log_file file;
@@ -427,7 +427,7 @@ static void tells_what_it_cannot_cut(void)
 }
 
 /* There is no name for FILE.next: by one byte, and by more. */
-static void tells_of_a_path_that_is_too_long(void)
+TEST(tells_of_a_path_that_is_too_long)
 {
     static const size_t lengths[] = {PATH_MAX - 5, PATH_MAX - 3};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -449,7 +449,7 @@ static void tells_of_a_path_that_is_too_long(void)
 }
 
 /* What a runner that was killed has left. */
-static void tidies_up(void)
+TEST(tidies_up)
 {
     struct fixture fixture;
     struct jr_log_file file;
@@ -481,7 +481,7 @@ static bool is_nothing(const struct jr_log_gap *gap)
 }
 
 /* What a rank printed that looks nearly like it is the rank's. */
-static void finds_no_other_line(void)
+TEST(finds_no_other_line)
 {
     static const char *const texts[] = {
         "",
@@ -517,7 +517,7 @@ static void finds_no_other_line(void)
     scratch_end(&scratch);
 }
 
-static void finds_the_line(void)
+TEST(finds_the_line)
 {
     static const struct {
         const char *text;
@@ -547,7 +547,7 @@ static void finds_the_line(void)
 }
 
 /* It is looked for where it can be, and no farther. */
-static void looks_only_at_the_beginning(void)
+TEST(looks_only_at_the_beginning)
 {
     static char text[(1 << 20) + 8192];
     struct scratch scratch;
@@ -566,7 +566,7 @@ static void looks_only_at_the_beginning(void)
 
 /* Where bytes of the stream end in a file whose beginning has `head` bytes and ends with a newline,
  * or was given one. */
-static void finds_the_place(void)
+TEST(finds_the_place)
 {
     enum { LIMIT = 65536, HALF = LIMIT / 2 };
     static const struct {
@@ -603,12 +603,3 @@ static void finds_the_place(void)
     }
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("log_file", CASE(finds_no_other_line), CASE(finds_the_line),
-             CASE(looks_only_at_the_beginning), CASE(finds_the_place),
-             CASE(tells_what_it_cannot_cut), CASE(tells_of_a_path_that_is_too_long),
-             CASE(tidies_up), CASE(finds_what_it_has_kept),
-             CASE(follows_no_link_when_it_opens_again), CASE(keeps_beginning_and_end),
-             CASE(borrows_descriptors), CASE(follows_no_trap),
-             CASE(refuses_what_stands_in_its_place), CASE(goes_on_where_it_has_another_name),
-             CASE(makes_a_file_when_there_is_something_to_write))

@@ -38,7 +38,7 @@ static void check_bar(const struct jr_progress_bar *bar, unsigned columns, bool 
     CU_ASSERT_TRUE(out.len == 0 || jr_utf8_columns(out.data, out.len) <= columns);
 }
 
-static void fits_every_width(void)
+TEST(fits_every_width)
 {
     static const struct {
         unsigned columns;
@@ -67,7 +67,7 @@ static void fits_every_width(void)
     }
 }
 
-static void tells_what_is_known(void)
+TEST(tells_what_is_known)
 {
     struct jr_progress_bar bar = {.name = "t", .step = 7};
     check_bar(&bar, 79, false, "t  step 7");
@@ -87,7 +87,7 @@ static void tells_what_is_known(void)
 }
 
 /* A fifth of the bar after another, and what no job should tell. */
-static void draws_what_is_done(void)
+TEST(draws_what_is_done)
 {
     static const struct {
         int64_t step, of;
@@ -110,7 +110,7 @@ static void draws_what_is_done(void)
     check_bar(&last, 50, false, "step 9223372036854775807/9223372036854775807");
 }
 
-static void tells_rates_and_times(void)
+TEST(tells_rates_and_times)
 {
     static const struct {
         double rate;
@@ -142,7 +142,7 @@ static void tells_rates_and_times(void)
 
 /* Names are the program's; nothing in them moves a cursor, and wide ones are counted as the
  * terminal does. */
-static void names_are_safe(void)
+TEST(names_are_safe)
 {
     static const struct jr_progress_metric odd[] = {{"a\033[2J\n", NAN},
                                                     {"\xe6\x97\xa5\xe6\x9c\xac", INFINITY}};
@@ -176,7 +176,7 @@ static const char *stand(const struct jr_progress *progress, bool utf8, unsigned
     return text;
 }
 
-static void stands_where_there_is_a_step(void)
+TEST(stands_where_there_is_a_step)
 {
     struct jr_progress *progress = jr_progress_new(2);
     bool stands = true;
@@ -192,7 +192,7 @@ static void stands_where_there_is_a_step(void)
 
 /* What the line has of a job: the metrics that have a value, who is behind, and the time that is
  * left before the last step. */
-static void stands_with_what_is_told(void)
+TEST(stands_with_what_is_told)
 {
     struct jr_progress *progress = jr_progress_new(2);
     bool stands;
@@ -219,7 +219,3 @@ static void stands_with_what_is_told(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(stand(progress, true, 150, &stands), "left 1s"));
     jr_progress_free(progress);
 }
-
-JR_UNIT_MAIN("progress_bar", CASE(fits_every_width), CASE(tells_what_is_known),
-             CASE(draws_what_is_done), CASE(tells_rates_and_times), CASE(names_are_safe),
-             CASE(stands_where_there_is_a_step), CASE(stands_with_what_is_told))

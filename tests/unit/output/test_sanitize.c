@@ -15,7 +15,7 @@ static void check_line(const char *in, bool color, const char *want)
     jr_buf_release(&out);
 }
 
-static void lets_only_colors_through(void)
+TEST(lets_only_colors_through)
 {
     static const struct vector vectors[] = {
         {"\033[2J", "", NULL},
@@ -57,7 +57,7 @@ static void lets_only_colors_through(void)
     }
 }
 
-static void shows_a_nul(void)
+TEST(shows_a_nul)
 {
     struct jr_buf out = JR_BUF_INIT;
     jr_sanitize_line(&out, "a\0b", 3, true);
@@ -66,7 +66,7 @@ static void shows_a_nul(void)
 }
 
 /* What stands in memory behind the line is no part of it. */
-static void ends_with_the_line(void)
+TEST(ends_with_the_line)
 {
     static const struct {
         const char *text;
@@ -94,7 +94,7 @@ static void ends_with_the_line(void)
     }
 }
 
-static void takes_the_last_redrawing(void)
+TEST(takes_the_last_redrawing)
 {
     static const struct vector vectors[] = {
         {"10%\r20%", "20%", NULL},
@@ -113,6 +113,3 @@ static void takes_the_last_redrawing(void)
         CU_ASSERT_EQUAL(memcmp(line, vectors[i].color, len), 0);
     }
 }
-
-JR_UNIT_MAIN("safe", CASE(lets_only_colors_through), CASE(shows_a_nul), CASE(ends_with_the_line),
-             CASE(takes_the_last_redrawing))

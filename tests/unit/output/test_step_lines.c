@@ -63,7 +63,7 @@ static const char *warning(const struct bench *bench)
 
 #define STEP "step (?<step>\\d+)"
 
-static void finds_lines_that_match(void)
+TEST(finds_lines_that_match)
 {
     static const struct {
         const char *pattern, *text, *steps;
@@ -104,7 +104,7 @@ static void finds_lines_that_match(void)
 
 /* Lines of a progress file, in which ' stands for ": what is no object, or has no step, is warned
  * of; other members that are numbers are metrics, and any else is passed over. */
-static void reads_json_lines(void)
+TEST(reads_json_lines)
 {
 #define NO_OBJECT "rank 0 has a line in its progress file that is not a JSON object: "
 #define NO_STEP   "rank 0 told a 'step' that is not a whole number: "
@@ -159,7 +159,7 @@ static void reads_json_lines(void)
 }
 
 /* What says whether many lines are looked through at once, and by which character. */
-static void knows_patterns(void)
+TEST(knows_patterns)
 {
     static const struct {
         const char *pattern;
@@ -211,7 +211,7 @@ static void knows_patterns(void)
 }
 
 /* A line without an end takes no memory beyond its limit. */
-static void bounds_lines(void)
+TEST(bounds_lines)
 {
     static char junk[4096];
     memset(junk, 'x', sizeof junk);
@@ -252,7 +252,7 @@ static char *print_long_line(bool json, size_t size)
 
 /* However a line that is too long is cut into pieces, one among them, the same is found: its first
  * bytes by a pattern, and nothing where it is JSON. */
-static void bounds_lines_in_any_pieces(void)
+TEST(bounds_lines_in_any_pieces)
 {
     static const size_t pieces[] = {1000, 4096, JR_STEP_LINE_MOST, SIZE_MAX};
     for (size_t k = 0; k < 24; k++) {
@@ -275,7 +275,7 @@ static void bounds_lines_in_any_pieces(void)
 }
 
 /* A pattern that takes too long is given up. */
-static void bounds_patterns(void)
+TEST(bounds_patterns)
 {
     struct bench bench;
     begin(&bench, "^(a+)+(?<step>\\d+)$");
@@ -317,7 +317,7 @@ static void expect_flood(const char *pattern, size_t count, const char *after, s
 
 /* Steps that nobody can look at one by one are passed over, but never the last, whatever stands
  * behind it. */
-static void passes_over_steps(void)
+TEST(passes_over_steps)
 {
     static char noise[40001];
     for (size_t i = 0; i + 1 < sizeof noise; i++)
@@ -332,7 +332,7 @@ static void passes_over_steps(void)
 }
 
 /* Of each piece some are taken, and after a while all are again. */
-static void takes_all_steps_again(void)
+TEST(takes_all_steps_again)
 {
     struct bench bench;
     size_t len;
@@ -354,7 +354,7 @@ static void takes_all_steps_again(void)
 }
 
 /* However many ranks there are, they cost no more than one. */
-static void ranks_share_what_is_looked_at(void)
+TEST(ranks_share_what_is_looked_at)
 {
     struct bench bench;
     size_t len;
@@ -377,7 +377,7 @@ static void ranks_share_what_is_looked_at(void)
 
 /* Numbers of metrics as printf, Python and people write them, and what is none:
  * that is warned of, and the step counts all the same. */
-static void reads_metrics_as_they_are_written(void)
+TEST(reads_metrics_as_they_are_written)
 {
     static const struct {
         const char *text;
@@ -438,7 +438,7 @@ static void reads_metrics_as_they_are_written(void)
 
 /* Behind the last newline there is no line, not even an empty one, and within \r\n there is none: a
  * pattern that an empty line matches finds none there, whatever pieces they come in. */
-static void an_end_is_no_line(void)
+TEST(an_end_is_no_line)
 {
     static const char *const texts[] = {"7\n", "7\r\n", "7", "7\n\n\r\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -455,7 +455,7 @@ static void an_end_is_no_line(void)
 
 /* A step is digits, as many as fit; where it is none the line does not count, and where the last
  * one is none it does. */
-static void reads_steps_as_they_are_written(void)
+TEST(reads_steps_as_they_are_written)
 {
     static const struct {
         const char *pattern, *text;
@@ -497,9 +497,3 @@ static void reads_steps_as_they_are_written(void)
         end(&bench);
     }
 }
-
-JR_UNIT_MAIN("step_lines", CASE(finds_lines_that_match), CASE(knows_patterns),
-             CASE(reads_json_lines), CASE(bounds_lines), CASE(bounds_lines_in_any_pieces),
-             CASE(bounds_patterns), CASE(passes_over_steps), CASE(takes_all_steps_again),
-             CASE(ranks_share_what_is_looked_at), CASE(reads_metrics_as_they_are_written),
-             CASE(an_end_is_no_line), CASE(reads_steps_as_they_are_written))

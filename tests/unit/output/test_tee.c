@@ -148,7 +148,7 @@ static unsigned count_events(struct desk *desk, const char *name)
     return count;
 }
 
-static void writes_files_and_shows_lines(void)
+TEST(writes_files_and_shows_lines)
 {
     struct desk desk;
     uint64_t before = jr_clock_ns();
@@ -184,7 +184,7 @@ static void writes_files_and_shows_lines(void)
 }
 
 /* Bytes that wait in the pipe are counted, and can be fetched. */
-static void counts_and_pulls(void)
+TEST(counts_and_pulls)
 {
     struct desk desk;
     begin(&desk);
@@ -212,7 +212,7 @@ static void counts_and_pulls(void)
 }
 
 /* A rank that was not started has no stream, not even standard input. */
-static void leaves_other_descriptors_alone(void)
+TEST(leaves_other_descriptors_alone)
 {
     struct desk desk;
     int own = fcntl(0, F_DUPFD_CLOEXEC, 100), ends[2];
@@ -238,7 +238,7 @@ static void leaves_other_descriptors_alone(void)
 
 /* A file that cannot be written, because somebody has put another one in its place, costs the file,
  * and nothing else. */
-static void tells_of_a_file_that_failed(void)
+TEST(tells_of_a_file_that_failed)
 {
     struct desk desk;
     begin(&desk);
@@ -259,7 +259,7 @@ static void tells_of_a_file_that_failed(void)
 
 /* A rank that is silent has no file for a while, and none at all where it ends before that; one
  * that runs longer has its files, and keeps them. */
-static void makes_the_files_of_silent_streams_late(void)
+TEST(makes_the_files_of_silent_streams_late)
 {
     struct desk desk;
     begin(&desk);
@@ -289,7 +289,7 @@ static void makes_the_files_of_silent_streams_late(void)
     end(&desk);
 }
 
-static void keeps_to_the_limit_of_a_file(void)
+TEST(keeps_to_the_limit_of_a_file)
 {
     static char limit[] = "64K", line[1025];
     struct desk desk;
@@ -358,7 +358,7 @@ static size_t drain_console(struct desk *desk)
 }
 
 /* Without a file a rank waits for the console; what it wrote comes later. */
-static void holds_a_rank_that_has_no_file(void)
+TEST(holds_a_rank_that_has_no_file)
 {
     struct desk desk;
     begin(&desk);
@@ -383,7 +383,7 @@ static void holds_a_rank_that_has_no_file(void)
 
 /* With a file it goes on, and the console catches up from there, to the end of a line that has
  * none. */
-static void lets_a_rank_with_a_file_go_on(void)
+TEST(lets_a_rank_with_a_file_go_on)
 {
     struct desk desk;
     begin(&desk);
@@ -406,7 +406,7 @@ static void lets_a_rank_with_a_file_go_on(void)
 }
 
 /* Two streams in one file: what one's console lacks cannot be read from it. */
-static void tells_what_a_shared_file_cannot_give(void)
+TEST(tells_what_a_shared_file_cannot_give)
 {
     static const char note[] = "0 [jobrun: ";
     static char text[3 << 20];
@@ -436,7 +436,7 @@ static void tells_what_a_shared_file_cannot_give(void)
 
 /* At the end: all that is in the pipes is taken, whoever still holds them, and what the console has
  * not shown is left for later. */
-static void leaves_what_was_not_shown(void)
+TEST(leaves_what_was_not_shown)
 {
     struct desk desk;
     begin(&desk);
@@ -459,7 +459,7 @@ static void leaves_what_was_not_shown(void)
 }
 
 /* Closed as it is: nothing is read any more, and no end is left open. */
-static void closes_all_streams(void)
+TEST(closes_all_streams)
 {
     struct desk desk;
     begin(&desk);
@@ -478,7 +478,7 @@ static void closes_all_streams(void)
 }
 
 /* A line that has no end, of a rank whose descendants still hold the pipe. */
-static void leaves_an_unfinished_line(void)
+TEST(leaves_an_unfinished_line)
 {
     struct desk desk;
     begin(&desk);
@@ -544,7 +544,7 @@ static void pour_pieces(struct desk *desk, uint32_t i, size_t len)
 }
 
 /* What was read of a line whose end comes later is read again. */
-static void leaves_the_beginning_of_a_line(void)
+TEST(leaves_the_beginning_of_a_line)
 {
     static char bytes[65536];
     struct desk desk;
@@ -571,7 +571,7 @@ static void leaves_the_beginning_of_a_line(void)
 }
 
 /* Neither does a rank without a file wait for the console any more. */
-static void drains_a_rank_that_waited(void)
+TEST(drains_a_rank_that_waited)
 {
     struct desk desk;
     begin(&desk);
@@ -611,7 +611,8 @@ static void check_numbered(const char *text, const unsigned lines[RANKS])
     unsigned seen[RANKS] = {0};
     for (const char *at = text; *at != '\0'; at += 102) {
         unsigned i = (unsigned)(at[0] - '0');
-        CU_ASSERT_TRUE_FATAL(strnlen(at, 102) == 102 && i < RANKS && at[1] == ' ' && at[101] == '\n');
+        CU_ASSERT_TRUE_FATAL(strnlen(at, 102) == 102 && i < RANKS && at[1] == ' ' &&
+                             at[101] == '\n');
         CU_ASSERT_EQUAL_FATAL(strtoul(at + 2, NULL, 10), seen[i]);
         seen[i]++;
     }
@@ -664,7 +665,7 @@ static void fill(struct desk *desk, size_t how, unsigned lines[RANKS])
 
 /* What was written before and after a file cannot be written any more is shown whole, once the
  * console is read; and until then the ranks wait. */
-static void shows_all_that_a_full_disk_refuses(void)
+TEST(shows_all_that_a_full_disk_refuses)
 {
     static char text[16 << 20];
     for (size_t how = 0; how < sizeof fillings / sizeof *fillings; how++) {
@@ -697,7 +698,7 @@ static void shows_all_that_a_full_disk_refuses(void)
 
 /* The end of the run waits for nobody; what is in memory, and in the pipes, is shown later with the
  * rest. */
-static void leaves_all_that_a_full_disk_refuses(void)
+TEST(leaves_all_that_a_full_disk_refuses)
 {
     static char text[16 << 20];
     for (size_t how = 0; how < sizeof fillings / sizeof *fillings; how++) {
@@ -714,7 +715,7 @@ static void leaves_all_that_a_full_disk_refuses(void)
 }
 
 /* Wherever the console stops, amid a line or between file and memory. */
-static void leaves_what_the_console_stops_amid(void)
+TEST(leaves_what_the_console_stops_amid)
 {
     static char text[16 << 20];
     for (size_t how = 0; how < sizeof fillings / sizeof *fillings; how++) {
@@ -737,7 +738,7 @@ static void leaves_what_the_console_stops_amid(void)
 }
 
 /* Ranks that are asked to end have their say, so far as that is little. */
-static void lets_a_held_rank_end(void)
+TEST(lets_a_held_rank_end)
 {
     struct desk desk;
     unsigned lines[RANKS];
@@ -755,7 +756,7 @@ static void lets_a_held_rank_end(void)
 }
 
 /* A console that is closed takes nothing, and holds nobody. */
-static void lets_ranks_go_where_the_console_closes(void)
+TEST(lets_ranks_go_where_the_console_closes)
 {
     for (int how = 0; how < 2; how++) {
         struct desk desk;
@@ -801,7 +802,7 @@ static void on_pull(void *owner, uint32_t events)
 }
 
 /* Somebody else fetched what the loop tells of in the same turn. */
-static void goes_on_where_nothing_is_left(void)
+TEST(goes_on_where_nothing_is_left)
 {
     struct desk desk;
     struct puller puller = {.desk = &desk};
@@ -825,7 +826,7 @@ static void goes_on_where_nothing_is_left(void)
 }
 
 /* An expression that is none is refused, and the caller closes the rest. */
-static void refuses_what_it_cannot_filter(void)
+TEST(refuses_what_it_cannot_filter)
 {
     struct desk desk;
     begin(&desk);
@@ -843,7 +844,7 @@ static void refuses_what_it_cannot_filter(void)
 }
 
 /* A stream that cannot be watched is told of, and its end still closes it. */
-static void tells_what_it_cannot_watch(void)
+TEST(tells_what_it_cannot_watch)
 {
     struct desk desk;
     struct jr_started started = JR_STARTED_NONE;
@@ -865,7 +866,7 @@ static void tells_what_it_cannot_watch(void)
     end(&desk);
 }
 
-static void needs_no_console(void)
+TEST(needs_no_console)
 {
     struct desk desk;
     begin(&desk);
@@ -882,34 +883,9 @@ static void needs_no_console(void)
 
 int main(void)
 {
-    static const struct jr_unit_case cases[] = {
-        CASE(writes_files_and_shows_lines),
-        CASE(counts_and_pulls),
-        CASE(leaves_other_descriptors_alone),
-        CASE(tells_of_a_file_that_failed),
-        CASE(makes_the_files_of_silent_streams_late),
-        CASE(keeps_to_the_limit_of_a_file),
-        CASE(holds_a_rank_that_has_no_file),
-        CASE(lets_a_rank_with_a_file_go_on),
-        CASE(tells_what_a_shared_file_cannot_give),
-        CASE(leaves_what_was_not_shown),
-        CASE(closes_all_streams),
-        CASE(tells_what_it_cannot_watch),
-        CASE(needs_no_console),
-        CASE(leaves_an_unfinished_line),
-        CASE(leaves_the_beginning_of_a_line),
-        CASE(drains_a_rank_that_waited),
-        CASE(shows_all_that_a_full_disk_refuses),
-        CASE(leaves_all_that_a_full_disk_refuses),
-        CASE(leaves_what_the_console_stops_amid),
-        CASE(lets_a_held_rank_end),
-        CASE(lets_ranks_go_where_the_console_closes),
-        CASE(goes_on_where_nothing_is_left),
-        CASE(refuses_what_it_cannot_filter),
-    };
     (void)alarm(100);                        /* nothing here may block */
     (void)signal(SIGPIPE, SIG_IGN);          /* as jobrun does */
     for (int fd = 3; fd < JR_SLOT_END; fd++) /* the slots are the run's */
         (void)dup2(STDIN_FILENO, fd);
-    return jr_unit_run("tee", cases, sizeof cases / sizeof *cases);
+    return jr_unit_main();
 }

@@ -66,7 +66,7 @@ static size_t count_with(const json_t *lines, const char *metric)
     return count;
 }
 
-static void writes_points(void)
+TEST(writes_points)
 {
     struct bench bench;
     JR_BUF_CLEANUP struct jr_buf all = JR_BUF_INIT;
@@ -83,7 +83,7 @@ static void writes_points(void)
 }
 
 /* Points stay even, and a metric that is rare keeps all of its own. */
-static void stays_bounded(void)
+TEST(stays_bounded)
 {
     enum { STEPS = 250000, RARE = 1000 };
     struct bench bench;
@@ -116,7 +116,7 @@ static void stays_bounded(void)
     end(&bench);
 }
 
-static void keeps_every_rank(void)
+TEST(keeps_every_rank)
 {
     enum { RANKS = 100, STEPS = 500 };
     struct bench bench;
@@ -147,7 +147,7 @@ static size_t count_of_rank(const json_t *lines, uint32_t rank)
 /* Where there are too many points, a series of half the mean or more loses every second of its
  * lines: with three, that is a sixth of all. A smaller one keeps all it has, and those of another
  * metric are left alone. */
-static void halves_large_series_only(void)
+TEST(halves_large_series_only)
 {
     enum { ALL = JR_POINTS_MOST + 1, LARGE = (ALL + 5) / 6, OTHER = 7000 };
     for (uint32_t less = 0; less < 2; less++) {
@@ -175,7 +175,7 @@ static void halves_large_series_only(void)
     }
 }
 
-static void goes_on_with_the_next_attempt(void)
+TEST(goes_on_with_the_next_attempt)
 {
     struct bench bench;
     begin(&bench);
@@ -200,7 +200,7 @@ static void goes_on_with_the_next_attempt(void)
 }
 
 /* Something that somebody has put in its place is not written to. */
-static void refuses_what_is_not_its_own(void)
+TEST(refuses_what_is_not_its_own)
 {
     static const char *const planted[] = {"link", "other"};
     for (int i = 0; i < 2; i++) {
@@ -223,7 +223,3 @@ static void refuses_what_is_not_its_own(void)
         end(&bench);
     }
 }
-
-JR_UNIT_MAIN("metrics_file", CASE(writes_points), CASE(stays_bounded), CASE(keeps_every_rank),
-             CASE(halves_large_series_only), CASE(goes_on_with_the_next_attempt),
-             CASE(refuses_what_is_not_its_own))

@@ -30,7 +30,7 @@ static const struct {
     {{.end = JR_END_SIGNALED, .signal = SIGTERM, .killed = true}, 0, 0},
 };
 
-static void what_both_were_sent_stops_both(void)
+TEST(what_both_were_sent_stops_both)
 {
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_rank_outcome rank = vectors[i].rank;
@@ -42,7 +42,7 @@ static void what_both_were_sent_stops_both(void)
     }
 }
 
-static void what_was_long_before_does_not(void)
+TEST(what_was_long_before_does_not)
 {
     struct jr_rank_outcome rank = {
         .end = JR_END_SIGNALED, .signal = SIGTERM, .ended_ns = 5000 * MS};
@@ -53,7 +53,7 @@ static void what_was_long_before_does_not(void)
     CU_ASSERT_EQUAL(rank.stopped_with, SIGTERM);
 }
 
-static void all_ranks_that_were_hit_share_it(void)
+TEST(all_ranks_that_were_hit_share_it)
 {
     struct jr_rank_outcome ranks[] = {
         {.end = JR_END_EXITED, .ended_ns = 5000 * MS},
@@ -65,7 +65,7 @@ static void all_ranks_that_were_hit_share_it(void)
     CU_ASSERT_EQUAL(ranks[2].stopped_with, 0); /* beyond the count */
 }
 
-static void the_first_rank_that_was_hit_counts(void)
+TEST(the_first_rank_that_was_hit_counts)
 {
     struct jr_rank_outcome ranks[] = {{.end = JR_END_EXITED},
                                       {.end = JR_END_SIGNALED, .signal = SIGINT},
@@ -76,7 +76,7 @@ static void the_first_rank_that_was_hit_counts(void)
     CU_ASSERT_EQUAL(jr_outcome_hit(&run), 0);
 }
 
-static void ends_well_or_not(void)
+TEST(ends_well_or_not)
 {
     static const struct {
         struct jr_rank_outcome rank;
@@ -98,7 +98,7 @@ static void ends_well_or_not(void)
 
 /* Only one that was warned, and not stopped by jobrun, may be to be continued:
  * by its word, or by the very signal. */
-static void may_be_to_be_continued(void)
+TEST(may_be_to_be_continued)
 {
     static const struct {
         struct jr_rank_outcome rank;
@@ -124,7 +124,7 @@ static void may_be_to_be_continued(void)
         CU_ASSERT_EQUAL(jr_outcome_may_yield(&cases[i].rank, false), cases[i].may);
 }
 
-static void knows_whether_jobrun_was_killed(void)
+TEST(knows_whether_jobrun_was_killed)
 {
     static const struct {
         struct jr_outcome run;
@@ -144,7 +144,7 @@ static void knows_whether_jobrun_was_killed(void)
 }
 
 /* Those that ran are killed: whoever has ended, or never began, is not. */
-static void kills_what_ran(void)
+TEST(kills_what_ran)
 {
     struct jr_rank_outcome ranks[] = {
         {.pid = 7},
@@ -160,7 +160,7 @@ static void kills_what_ran(void)
     CU_ASSERT_TRUE(!ranks[3].killed && ranks[3].stopped_with == 0);
 }
 
-static void says_why_it_could_not_start(void)
+TEST(says_why_it_could_not_start)
 {
     char *plain[] = {(char[]){"prog"}, NULL}, *path[] = {(char[]){"./p"}, NULL};
     const struct jr_plan_rank by_name = {.argv = plain}, by_path = {.argv = path};
@@ -194,7 +194,7 @@ static void says_why_it_could_not_start(void)
 }
 
 /* What the runner wrote is there for its guard, and a copy outlives both. */
-static void is_shared_and_copied(void)
+TEST(is_shared_and_copied)
 {
     struct jr_shared *shared = jr_shared_new(2);
     struct jr_outcome copy = {0};
@@ -224,7 +224,7 @@ static void is_shared_and_copied(void)
 
 /* Of a job that is as large as they get: the memory holds what is behind the last rank's first
  * byte, and is gone with the run. */
-static void has_room_for_all_ranks(void)
+TEST(has_room_for_all_ranks)
 {
     enum { MANY = 5000 };
     struct jr_shared *shared = jr_shared_new(MANY);
@@ -237,7 +237,7 @@ static void has_room_for_all_ranks(void)
     CU_ASSERT_EQUAL(errno, ENOMEM);
 }
 
-static void begins_with_no_rank_started(void)
+TEST(begins_with_no_rank_started)
 {
     const struct jr_plan plan = {.count = 3, .world_size = 8};
     struct jr_outcome none = {0};
@@ -255,7 +255,7 @@ static void begins_with_no_rank_started(void)
 
 /* How a rank ended, and whether that may mean that it is to be continued, of a job that is
  * preempted and of one that is not. */
-static void yields_by_its_word_or_the_signal(void)
+TEST(yields_by_its_word_or_the_signal)
 {
     static const struct {
         struct jr_rank_outcome rank;
@@ -280,7 +280,7 @@ static void yields_by_its_word_or_the_signal(void)
 }
 
 /* Ends of an MPI world: which of them are failures, and which left it. */
-static void leaves_an_mpi_world_or_not(void)
+TEST(leaves_an_mpi_world_or_not)
 {
     static const struct {
         struct jr_rank_outcome rank;
@@ -319,11 +319,3 @@ static void leaves_an_mpi_world_or_not(void)
         CU_ASSERT_EQUAL(jr_outcome_failed_mpi(&ends[i].rank), ends[i].failed);
     }
 }
-
-JR_UNIT_MAIN("outcome", CASE(leaves_an_mpi_world_or_not), CASE(yields_by_its_word_or_the_signal),
-             CASE(all_ranks_that_were_hit_share_it), CASE(ends_well_or_not),
-             CASE(may_be_to_be_continued), CASE(knows_whether_jobrun_was_killed),
-             CASE(kills_what_ran), CASE(says_why_it_could_not_start), CASE(is_shared_and_copied),
-             CASE(has_room_for_all_ranks), CASE(begins_with_no_rank_started),
-             CASE(what_both_were_sent_stops_both), CASE(what_was_long_before_does_not),
-             CASE(the_first_rank_that_was_hit_counts))

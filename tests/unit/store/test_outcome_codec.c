@@ -6,7 +6,7 @@
 #include "unit.h"
 
 /* Every member has a row: what is in none comes back as 0. */
-static void the_message_has_every_member(void)
+TEST(the_message_has_every_member)
 {
 #if defined(__has_builtin) && __has_builtin(__builtin_clear_padding)
     struct jr_rank_outcome rank, got;
@@ -49,7 +49,7 @@ static struct jr_rank_outcome written(const struct jr_rank_outcome *rank)
     return got;
 }
 
-static void results_keep_how_it_ended(void)
+TEST(results_keep_how_it_ended)
 {
     static const struct jr_rank_outcome ranks[] = {
         {0},
@@ -92,7 +92,7 @@ static void results_keep_how_it_ended(void)
 }
 
 /* Records of before there were words for it. */
-static void how_it_ended_is_found_in_old_records(void)
+TEST(how_it_ended_is_found_in_old_records)
 {
     static const struct {
         const char *text;
@@ -120,7 +120,7 @@ static void how_it_ended_is_found_in_old_records(void)
 }
 
 /* What a node says of all its ranks. */
-static void the_message_has_the_run(void)
+TEST(the_message_has_the_run)
 {
     const struct jr_outcome run = {.started_ns = 1,
                                    .ended_ns = 2,
@@ -175,7 +175,7 @@ static char *written_value(const struct jr_rank_outcome *rank, const char *key)
     return one;
 }
 
-static void stands_in_results_as(void)
+TEST(stands_in_results_as)
 {
     static const struct {
         struct jr_rank_outcome rank;
@@ -234,7 +234,7 @@ static void stands_in_results_as(void)
 }
 
 /* What results.json says, and what is found in it; bad ones first. */
-static void is_read_as(void)
+TEST(is_read_as)
 {
     static const struct {
         const char *text;
@@ -278,7 +278,3 @@ static void is_read_as(void)
         json_decref(other);
     }
 }
-
-JR_UNIT_MAIN("outcome_fields", CASE(the_message_has_the_run), CASE(the_message_has_every_member),
-             CASE(results_keep_how_it_ended), CASE(how_it_ended_is_found_in_old_records),
-             CASE(stands_in_results_as), CASE(is_read_as))

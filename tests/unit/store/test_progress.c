@@ -49,7 +49,7 @@ static void check_json(json_t *json, const char *expected)
 }
 
 /* Nothing is told of what is nothing. */
-static void nothing_is_told(void)
+TEST(nothing_is_told)
 {
     struct jr_progress *progress = jr_progress_new(2);
     CU_ASSERT_FALSE(jr_progress_is_told(NULL));
@@ -64,7 +64,7 @@ static void nothing_is_told(void)
 }
 
 /* A warning alone is told; the step is not known then. */
-static void a_warning_alone_is_told(void)
+TEST(a_warning_alone_is_told)
 {
     struct jr_progress *progress = jr_progress_new(1);
     progress->warnings_count = 2;
@@ -80,7 +80,7 @@ static void a_warning_alone_is_told(void)
 }
 
 /* Each key as it is, and null where it is not known. */
-static void is_written_as_json(void)
+TEST(is_written_as_json)
 {
     struct jr_progress *progress = make();
     char time[32], expected[512];
@@ -100,7 +100,7 @@ static void is_written_as_json(void)
     jr_progress_free(progress);
 }
 
-static void what_is_no_number_is_null(void)
+TEST(what_is_no_number_is_null)
 {
     static const struct {
         double rate, value;
@@ -137,7 +137,7 @@ static void what_is_no_number_is_null(void)
 }
 
 /* What was written is read back the same. */
-static void is_read_back(void)
+TEST(is_read_back)
 {
     struct jr_progress *before = make(), *after = jr_progress_new(0);
     before->all = true;
@@ -174,7 +174,7 @@ static void is_read_back(void)
 }
 
 /* Of what is none, or of another build, what there is. */
-static void reads_what_there_is(void)
+TEST(reads_what_there_is)
 {
     static const struct {
         const char *text;
@@ -207,7 +207,7 @@ static void reads_what_there_is(void)
     }
 }
 
-static void reads_as_many_warnings_as_are_kept(void)
+TEST(reads_as_many_warnings_as_are_kept)
 {
     struct jr_progress *progress = jr_progress_new(0);
     json_t *object = json_object(), *list = json_array();
@@ -223,7 +223,7 @@ static void reads_as_many_warnings_as_are_kept(void)
 
 /* Names are kept once; there is room for some, of some length, of plain text.
  */
-static void names_are_plain_and_few(void)
+TEST(names_are_plain_and_few)
 {
     static const char longest[] =
         "0123456789012345678901234567890123456789012345678901234567890123";
@@ -249,7 +249,7 @@ static void names_are_plain_and_few(void)
 }
 
 /* A beginning of a name is another name. */
-static void tells_names_apart(void)
+TEST(tells_names_apart)
 {
     struct jr_progress *progress = jr_progress_new(0);
     char name[16];
@@ -267,7 +267,7 @@ static void tells_names_apart(void)
     jr_progress_free(progress);
 }
 
-static void knows_how_long_it_takes(void)
+TEST(knows_how_long_it_takes)
 {
     static const struct {
         bool any;
@@ -302,7 +302,7 @@ static void knows_how_long_it_takes(void)
     }
 }
 
-static void is_told_in_words(void)
+TEST(is_told_in_words)
 {
     struct jr_progress *progress = make();
     check_words(progress, true, false,
@@ -325,7 +325,7 @@ static void is_told_in_words(void)
 }
 
 /* A name from a spec or a file does nothing to a terminal. */
-static void words_are_safe(void)
+TEST(words_are_safe)
 {
     struct jr_progress *progress = make();
     (void)snprintf(progress->names[0], JR_METRIC_NAME, "a\033[2Jb");
@@ -336,7 +336,7 @@ static void words_are_safe(void)
     jr_progress_free(progress);
 }
 
-static void is_told_shortly(void)
+TEST(is_told_shortly)
 {
     static const struct {
         bool any;
@@ -355,7 +355,7 @@ static void is_told_shortly(void)
 }
 
 /* What a process writes there, another one sees. */
-static void is_shared_between_processes(void)
+TEST(is_shared_between_processes)
 {
     struct jr_progress *progress = jr_progress_new(2);
     CU_ASSERT_EQUAL(progress->count, 2);
@@ -370,7 +370,7 @@ static void is_shared_between_processes(void)
 }
 
 /* A copy is its own, and has the ranks where there are several. */
-static void copies_are_their_own(void)
+TEST(copies_are_their_own)
 {
     for (int all = 0; all < 2; all++) {
         struct jr_progress *progress = make();
@@ -388,10 +388,3 @@ static void copies_are_their_own(void)
         jr_progress_free(copy);
     }
 }
-
-JR_UNIT_MAIN("progress", CASE(nothing_is_told), CASE(a_warning_alone_is_told),
-             CASE(is_written_as_json), CASE(what_is_no_number_is_null), CASE(is_read_back),
-             CASE(reads_what_there_is), CASE(reads_as_many_warnings_as_are_kept),
-             CASE(names_are_plain_and_few), CASE(tells_names_apart), CASE(knows_how_long_it_takes),
-             CASE(is_told_in_words), CASE(words_are_safe), CASE(is_told_shortly),
-             CASE(is_shared_between_processes), CASE(copies_are_their_own))

@@ -1,6 +1,6 @@
 #include "store/run_folder.h"
 #include "descriptors.h"
-#include "unit.h"
+#include "scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,19 +10,6 @@
 
 #include "base/io.h"
 
-static void make(char *folder)
-{
-    (void)stpcpy(folder, "/tmp/jobrun-rundir-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-}
-
-static void discard(const char *folder)
-{
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    CU_ASSERT_EQUAL(system(command), 0);
-}
-
 static mode_t mode_of(const char *folder, const char *name)
 {
     char path[256];
@@ -31,7 +18,7 @@ static mode_t mode_of(const char *folder, const char *name)
     return lstat(path, &st) == 0 ? st.st_mode : 0;
 }
 
-static void names_runs(void)
+TEST(names_runs)
 {
     char a[128], b[128];
     jr_run_folder_id(a, "train");
@@ -45,7 +32,7 @@ static void names_runs(void)
     CU_ASSERT_TRUE(strlen(b) < 127);
 }
 
-static void knows_an_id(void)
+TEST(knows_an_id)
 {
     static const struct {
         const char *id;
@@ -65,10 +52,11 @@ static void knows_an_id(void)
 }
 
 /* LOG_DIRs that cannot be had, with the reason. */
-static void refuses_a_log_dir_that_cannot_be(void)
+TEST(refuses_a_log_dir_that_cannot_be)
 {
-    char folder[64], loop[96];
-    make(folder);
+    char loop[96];
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     (void)snprintf(loop, sizeof loop, "%s/loop", folder);
     CU_ASSERT_EQUAL(symlink("loop", loop), 0);
     const struct {
@@ -89,17 +77,17 @@ static void refuses_a_log_dir_that_cannot_be(void)
         CU_ASSERT_EQUAL(
             jr_run_folder_create(&dir, vectors[i].path, "x", true, JR_LOG_PRIVATE, NULL), -1);
     }
-    discard(folder);
 }
 
-static void refuses(void)
+TEST(refuses)
 {
     static const char *const ids[] = {"",     ".",   "..", "a/b",    "/x",
                                       ".git", "a b", "\n", "latest", "\xc3\xa4"};
-    char folder[64], path[96];
+    char path[96];
     struct jr_error err;
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
         err = (struct jr_error){0};
         CU_ASSERT_EQUAL(jr_run_folder_create(&dir, folder, ids[i], true, JR_LOG_PRIVATE, &err), -1);
@@ -119,24 +107,22 @@ static void refuses(void)
     (void)chmod(folder, 01777);
     CU_ASSERT_EQUAL(jr_run_folder_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err), 0);
     jr_run_folder_close(&dir);
-    discard(folder);
 }
 
-static void refuses_another_owner(void)
+TEST(refuses_another_owner)
 {
     struct jr_error err;
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
-    char folder[64];
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     if (geteuid() == 0)
         CU_ASSERT_EQUAL(chown(folder, 65534, 65534), 0);
     const char *foreign = geteuid() == 0 ? folder : "/usr";
     CU_ASSERT_EQUAL(jr_run_folder_create(&dir, foreign, "x", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "belongs to user"));
-    discard(folder);
 }
 
-static void makes_folders_by_mode(void)
+TEST(makes_folders_by_mode)
 {
     static const struct {
         enum jr_log_mode mode;
@@ -147,10 +133,11 @@ static void makes_folders_by_mode(void)
                    {JR_LOG_UMASK, 027, 0750, 0640},
                    {JR_LOG_UMASK, 022, 0755, 0644}};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        char folder[64], path[96];
+        char path[96];
         struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
         struct jr_buf bytes = JR_BUF_INIT;
-        make(folder);
+        SCRATCH(scratch);
+        const char *folder = scratch.dir;
         (void)snprintf(path, sizeof path, "%s/a/runs", folder);
         mode_t before = umask(vectors[i].umask);
         CU_ASSERT_EQUAL(jr_run_folder_create(&dir, path, "run", true, vectors[i].mode, NULL), 0);
@@ -169,16 +156,15 @@ static void makes_folders_by_mode(void)
         CU_ASSERT_TRUE(S_ISLNK(mode_of(path, "latest")));
         jr_buf_release(&bytes);
         jr_run_folder_close(&dir);
-        discard(folder);
     }
 }
 
-static void never_takes_another_runs_folder(void)
+TEST(never_takes_another_runs_folder)
 {
-    char folder[64];
     struct jr_error err;
     struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     CU_ASSERT_EQUAL(jr_run_folder_create(&a, folder, "r-0000", false, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(jr_run_folder_create(&b, folder, "r-0000", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "exists already"));
@@ -198,7 +184,6 @@ static void never_takes_another_runs_folder(void)
     CU_ASSERT_EQUAL(mode_of(folder, ".gitignore"), 0);
     jr_run_folder_close(&a);
     jr_run_folder_close(&b);
-    discard(folder);
 }
 
 static int part(struct jr_run_folder *ret, const char *folder, uint32_t node, struct jr_error *err)
@@ -206,13 +191,13 @@ static int part(struct jr_run_folder *ret, const char *folder, uint32_t node, st
     return jr_run_folder_create_part(ret, folder, "r", node, JR_LOG_PRIVATE, err);
 }
 
-static void gives_each_node_a_part(void)
+TEST(gives_each_node_a_part)
 {
-    char folder[64];
     struct jr_error err;
     struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
     struct jr_run_folder c = JR_RUN_FOLDER_INIT;
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     CU_ASSERT_EQUAL(part(&a, folder, 7, &err), 0);
     CU_ASSERT_EQUAL(part(&b, folder, 0, &err), 0);
     JR_ASSERT_TEXT(a.path, "r/node_7");
@@ -231,16 +216,15 @@ static void gives_each_node_a_part(void)
     jr_run_folder_close(&a);
     jr_run_folder_close(&b);
     jr_run_folder_close(&c);
-    discard(folder);
 }
 
-static void has_no_part_in_what_is_one_jobruns(void)
+TEST(has_no_part_in_what_is_one_jobruns)
 {
-    char folder[64];
     struct jr_error err;
     struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
     struct jr_buf bytes = JR_BUF_INIT;
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     jr_buf_str(&bytes, "{}");
     CU_ASSERT_EQUAL(jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(jr_run_folder_write(&a, "run.json", &bytes, &err), 0);
@@ -252,16 +236,15 @@ static void has_no_part_in_what_is_one_jobruns(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/r: Not a directory"));
     jr_buf_release(&bytes);
     jr_run_folder_close(&a);
-    discard(folder);
 }
 
 /* Others could have put into it what they like, unless that is meant. */
-static void has_no_part_where_everybody_writes(void)
+TEST(has_no_part_where_everybody_writes)
 {
-    char folder[64];
     struct jr_error err;
     struct jr_run_folder a = JR_RUN_FOLDER_INIT;
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     int log_dir = open(folder, O_RDONLY | O_DIRECTORY);
     CU_ASSERT_EQUAL(mkdirat(log_dir, "r", 0700), 0);
     CU_ASSERT_EQUAL(fchmodat(log_dir, "r", 0777, 0), 0);
@@ -280,17 +263,16 @@ static void has_no_part_where_everybody_writes(void)
         CU_ASSERT_EQUAL(part(&a, folder, 3, &err), -1);
     }
     (void)close(log_dir);
-    discard(folder);
 }
 
 /* The folder that another node has made is as if this one had. */
-static void joins_by_id_and_mode(void)
+TEST(joins_by_id_and_mode)
 {
-    char folder[64];
     struct jr_error err;
     struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
     struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     mode_t before = umask(077);
     CU_ASSERT_EQUAL(jr_run_folder_create(&a, folder, "a.run", true, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "a.run", JR_LOG_GROUP, &err), 0);
@@ -304,11 +286,10 @@ static void joins_by_id_and_mode(void)
     CU_ASSERT_EQUAL(mode_of(folder, "a.run/x") & 07777, 0640);
     jr_run_folder_close(&a);
     jr_run_folder_close(&b);
-    discard(folder);
 }
 
 /* Where nothing can be made at all, by the reason that the system gives. */
-static void says_what_could_not_be_made(void)
+TEST(says_what_could_not_be_made)
 {
     struct jr_error err;
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
@@ -322,14 +303,14 @@ static void says_what_could_not_be_made(void)
 
 /* The folder of the run is ours, and shut: the reason is told, for root as for whom it shuts
  * out. */
-static void says_why_there_is_no_part(void)
+TEST(says_why_there_is_no_part)
 {
-    char folder[64];
     struct jr_error err = {0};
     struct jr_run_folder a = JR_RUN_FOLDER_INIT;
     const uid_t other = 65534;
     int before = open(".", O_PATH | O_CLOEXEC);
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     CU_ASSERT_EQUAL_FATAL(chdir(folder), 0);
     CU_ASSERT_EQUAL(mkdir("r", 0500), 0);
     bool root = geteuid() == 0;
@@ -344,30 +325,28 @@ static void says_why_there_is_no_part(void)
     JR_ASSERT_TEXT(err.text, "./r/node_1: Permission denied");
     CU_ASSERT_EQUAL(fchdir(before), 0);
     (void)close(before);
-    discard(folder);
 }
 
-static void joins_no_run_of_another_user(void)
+TEST(joins_no_run_of_another_user)
 {
-    char folder[64];
     struct jr_error err;
     struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
     if (geteuid() != 0)
         return;
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     CU_ASSERT_EQUAL(jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(fchown(a.fd, 65534, 65534), 0);
     CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "r", JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "belongs to another user"));
     jr_run_folder_close(&a);
-    discard(folder);
 }
 
-static void joins_no_run_that_is_none(void)
+TEST(joins_no_run_that_is_none)
 {
     static const char *const ids[] = {"", ".", "..", "latest", "a/b", "absent"};
-    char folder[64];
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         struct jr_error err = {0};
         struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
@@ -375,7 +354,6 @@ static void joins_no_run_that_is_none(void)
         CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
         CU_ASSERT_TRUE(dir.fd < 0 && dir.log_fd < 0);
     }
-    discard(folder);
 }
 
 static int go_on(struct jr_run_folder *ret, const char *log_dir, const char *id,
@@ -388,13 +366,13 @@ static int go_on(struct jr_run_folder *ret, const char *log_dir, const char *id,
 
 /* A run that goes on has the folder that it had, by the mode that the spec has now, and loses
  * nothing of it. */
-static void goes_on_in_its_folder(void)
+TEST(goes_on_in_its_folder)
 {
-    char folder[64];
     struct jr_error err;
     struct jr_run_folder a = JR_RUN_FOLDER_INIT, b;
     struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     mode_t before = umask(027);
     CU_ASSERT_EQUAL(jr_run_folder_create(&a, folder, "r.1", true, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_FALSE(a.kept);
@@ -414,32 +392,32 @@ static void goes_on_in_its_folder(void)
     CU_ASSERT_EQUAL(jr_run_folder_latest(&b, &err), 0);
     jr_run_folder_close(&a);
     jr_run_folder_close(&b);
-    discard(folder);
 }
 
 /* Where there is no such run, that is no error: it begins. */
-static void a_run_that_is_not_there_begins(void)
+TEST(a_run_that_is_not_there_begins)
 {
-    char folder[64], absent[96];
+    char absent[96];
     struct jr_error err;
     struct jr_run_folder dir;
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     (void)snprintf(absent, sizeof absent, "%s/absent/runs", folder);
     CU_ASSERT_EQUAL(go_on(&dir, folder, "r", JR_LOG_PRIVATE, &err), 1);
     CU_ASSERT_TRUE(dir.fd < 0 && dir.log_fd < 0);
     CU_ASSERT_EQUAL(go_on(&dir, absent, "r", JR_LOG_PRIVATE, &err), 1);
     JR_ASSERT_TEXT(err.text, "");
     CU_ASSERT_EQUAL(mode_of(folder, "absent"), 0);
-    discard(folder);
 }
 
 /* What stands there and is not ours alone is not gone on with. */
-static void goes_on_with_nothing_else(void)
+TEST(goes_on_with_nothing_else)
 {
-    char folder[64], file[96];
+    char file[96];
     struct jr_error err;
     struct jr_run_folder dir;
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     (void)snprintf(file, sizeof file, "%s/file", folder);
     int log_fd = open(folder, O_RDONLY | O_DIRECTORY);
     (void)close(openat(log_fd, "file", O_CREAT | O_WRONLY, 0600));
@@ -479,17 +457,16 @@ static void goes_on_with_nothing_else(void)
         jr_run_folder_close(&dir);
     }
     (void)close(log_fd);
-    discard(folder);
 }
 
 /* Whatever was made, refused, joined or discarded. */
-static void leaves_no_descriptor_open(void)
+TEST(leaves_no_descriptor_open)
 {
-    char folder[64];
     struct jr_error err;
-    unsigned before = count_descriptors();
     struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT, c = JR_RUN_FOLDER_INIT;
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
+    unsigned before = count_descriptors();
     CU_ASSERT_EQUAL(jr_run_folder_create(&a, folder, "a", true, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(jr_run_folder_create(&b, folder, "a", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_EQUAL(jr_run_folder_create_part(&b, folder, "b", 1, JR_LOG_PRIVATE, &err), 0);
@@ -505,15 +482,15 @@ static void leaves_no_descriptor_open(void)
     jr_run_folder_close(&b);
     jr_run_folder_close(&c);
     CU_ASSERT_EQUAL(count_descriptors(), before);
-    discard(folder);
 }
 
-static void points_to_the_latest(void)
+TEST(points_to_the_latest)
 {
-    char folder[64], path[96], target[64] = "";
+    char path[96], target[64] = "";
     struct jr_error err;
     struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
-    make(folder);
+    SCRATCH(scratch);
+    const char *folder = scratch.dir;
     (void)jr_run_folder_create(&a, folder, "a", true, JR_LOG_PRIVATE, &err);
     (void)jr_run_folder_create(&b, folder, "b", true, JR_LOG_PRIVATE, &err);
     CU_ASSERT_EQUAL(jr_run_folder_latest(&a, &err), 0);
@@ -527,10 +504,9 @@ static void points_to_the_latest(void)
     CU_ASSERT_TRUE(S_ISREG(mode_of(folder, "latest")));
     jr_run_folder_close(&a);
     jr_run_folder_close(&b);
-    discard(folder);
 }
 
-static void writes_no_file_of_a_failed_buffer(void)
+TEST(writes_no_file_of_a_failed_buffer)
 {
     struct jr_error err;
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
@@ -538,13 +514,207 @@ static void writes_no_file_of_a_failed_buffer(void)
     CU_ASSERT_EQUAL(jr_run_folder_write(&dir, "x", &bytes, &err), -1);
 }
 
-JR_UNIT_MAIN("rundir", CASE(names_runs), CASE(knows_an_id), CASE(refuses),
-             CASE(refuses_a_log_dir_that_cannot_be), CASE(refuses_another_owner),
-             CASE(makes_folders_by_mode), CASE(never_takes_another_runs_folder),
-             CASE(gives_each_node_a_part), CASE(has_no_part_in_what_is_one_jobruns),
-             CASE(has_no_part_where_everybody_writes), CASE(joins_by_id_and_mode),
-             CASE(says_what_could_not_be_made), CASE(says_why_there_is_no_part),
-             CASE(goes_on_in_its_folder), CASE(a_run_that_is_not_there_begins),
-             CASE(goes_on_with_nothing_else), CASE(joins_no_run_that_is_none),
-             CASE(leaves_no_descriptor_open), CASE(joins_no_run_of_another_user),
-             CASE(points_to_the_latest), CASE(writes_no_file_of_a_failed_buffer))
+/* Attempts. */
+
+static struct scratch run_scratch;
+
+/* The run "r", as it is made, and as another node joins it. */
+static struct jr_run_folder made, joined;
+
+static void start_run(enum jr_log_mode mode)
+{
+    scratch_start(&run_scratch);
+    CU_ASSERT_EQUAL_FATAL(jr_run_folder_create(&made, run_scratch.dir, "r", true, mode, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_run_folder_join(&joined, run_scratch.dir, "r", mode, NULL), 0);
+}
+
+static void end_run(void)
+{
+    jr_run_folder_close(&made);
+    jr_run_folder_close(&joined);
+    scratch_end(&run_scratch);
+}
+
+/* 0: there is no such thing in the folder of the run. */
+static mode_t mode_in(const char *name)
+{
+    struct stat st;
+    int failed = fstatat(made.fd, name, &st, AT_SYMLINK_NOFOLLOW);
+    return failed ? 0 : st.st_mode;
+}
+
+TEST(makes_attempts_by_mode)
+{
+    static const struct {
+        enum jr_log_mode mode;
+        mode_t umask, dir;
+    } vectors[] = {{JR_LOG_PRIVATE, 0, 0700},
+                   {JR_LOG_PRIVATE, 0777, 0700},
+                   {JR_LOG_GROUP, 077, 0750},
+                   {JR_LOG_UMASK, 027, 0750}};
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        mode_t before = umask(vectors[i].umask), wanted;
+        start_run(vectors[i].mode);
+        CU_ASSERT_EQUAL(jr_attempt_folder_make(&made, 0, NULL), 0);
+        CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&joined, 3, 12, NULL), 0);
+        CU_ASSERT_EQUAL(jr_attempt_folder_claim(&made, 7, NULL), 0);
+        CU_ASSERT_EQUAL(umask(before), vectors[i].umask); /* as it was */
+        wanted = S_IFDIR | vectors[i].dir;
+        CU_ASSERT_EQUAL(mode_in("attempt_0"), wanted);
+        CU_ASSERT_EQUAL(mode_in("node_3"), wanted);
+        CU_ASSERT_EQUAL(mode_in("node_3/attempt_12"), wanted);
+        CU_ASSERT_EQUAL(mode_in("attempt_7"), wanted);
+        end_run();
+    }
+}
+
+/* A rank of an earlier attempt can have put anything there. */
+TEST(takes_no_attempt_that_stands_there)
+{
+    struct jr_error err;
+    start_run(JR_LOG_PRIVATE);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make(&made, 0, &err), 0);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make(&made, 0, &err), -1);
+    JR_ASSERT_TEXT(err.text,
+                   "the run folder already has attempt_0, which this attempt was to write: "
+                   "jobrun did not create it, but a rank of an earlier attempt may have");
+    CU_ASSERT_EQUAL(symlinkat("/tmp", made.fd, "attempt_1"), 0);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make(&made, 1, &err), -1);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&joined, 1, 0, &err), 0);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&joined, 1, 1, &err), 0);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&joined, 1, 1, &err), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "already has node_1/attempt_1,"));
+    CU_ASSERT_EQUAL(symlinkat("/tmp", made.fd, "node_2"), 0);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&joined, 2, 0, &err), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "already has node_2, which"));
+    CU_ASSERT_EQUAL(access("/tmp/attempt_0", F_OK), -1);
+    end_run();
+}
+
+TEST(takes_no_node_of_another_user)
+{
+    struct jr_error err;
+    start_run(JR_LOG_PRIVATE);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&joined, 3, 0, &err), 0);
+    if (geteuid() == 0) {
+        CU_ASSERT_EQUAL(fchownat(made.fd, "node_3", 65534, 65534, 0), 0);
+        CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&joined, 3, 1, &err), -1);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "already has node_3, which"));
+        CU_ASSERT_EQUAL(mode_in("node_3/attempt_1"), 0);
+    }
+    end_run();
+}
+
+/* Where nothing can be made at all, by the reason that the system gives. */
+TEST(says_which_attempt_could_not_be_made)
+{
+    struct jr_error err;
+    start_run(JR_LOG_PRIVATE);
+    jr_run_folder_discard(&made);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make(&made, 0, &err), -1);
+    CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+    JR_ASSERT_TEXT(err.text, "the run folder's attempt_0: No such file or directory");
+    CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&made, 4, 0, &err), -1);
+    JR_ASSERT_TEXT(err.text, "the run folder's node_4: No such file or directory");
+    CU_ASSERT_EQUAL(jr_attempt_folder_claim(&made, 5, &err), -1);
+    JR_ASSERT_TEXT(err.text, "the run folder's attempt_5: No such file or directory");
+    CU_ASSERT_EQUAL(made.claimed, 0);
+    end_run();
+}
+
+/* Of two that want to continue the run, one gets the attempt; it is made with it, and every other
+ * attempt is still to be made. */
+TEST(one_claims_an_attempt)
+{
+    start_run(JR_LOG_PRIVATE);
+    CU_ASSERT_EQUAL(jr_attempt_folder_claim(&joined, 3, NULL), 0);
+    CU_ASSERT_TRUE(S_ISDIR(mode_in("attempt_3")));
+    CU_ASSERT_EQUAL(jr_attempt_folder_claim(&made, 3, NULL), 1);
+    CU_ASSERT_EQUAL(made.claimed, 0);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make(&made, 3, NULL), -1);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make(&joined, 3, NULL), 0);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make(&joined, 4, NULL), 0);
+    CU_ASSERT_TRUE(S_ISDIR(mode_in("attempt_4")));
+    CU_ASSERT_EQUAL(jr_attempt_folder_make(&joined, 4, NULL), -1);
+    CU_ASSERT_EQUAL(jr_attempt_folder_claim(&made, 0, NULL), 0);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make(&made, 0, NULL), 0);
+    end_run();
+}
+
+TEST(attempts_leave_no_descriptor_open)
+{
+    start_run(JR_LOG_PRIVATE);
+    unsigned before = count_descriptors();
+    CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&joined, 1, 0, NULL), 0);
+    CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&joined, 1, 0, NULL), -1);
+    CU_ASSERT_EQUAL(count_descriptors(), before);
+    end_run();
+}
+
+/* Marks: they say which folder it is, and nothing else is one. */
+
+static struct jr_run_folder folder_of(const struct scratch *scratch)
+{
+    return (struct jr_run_folder){.fd = scratch->fd, .file_mode = 0600};
+}
+
+TEST(marks_tell_folders_apart)
+{
+    struct scratch one, other;
+    struct jr_error err = {0};
+    char token[JR_TOKEN_SIZE] = "", second[JR_TOKEN_SIZE] = "";
+    scratch_start(&one);
+    scratch_start(&other);
+    const struct jr_run_folder here = folder_of(&one);
+    const struct jr_run_folder there = folder_of(&other);
+    CU_ASSERT_EQUAL(jr_folder_mark_make(&here, token, &err), 0);
+    CU_ASSERT_EQUAL(jr_folder_mark_make(&here, second, &err), 0);
+    CU_ASSERT_EQUAL(strlen(token), 32);
+    CU_ASSERT_NOT_EQUAL(strcmp(token, second), 0);
+    CU_ASSERT_TRUE(jr_folder_mark_is(&here, token));
+    CU_ASSERT_FALSE(jr_folder_mark_is(&there, token));
+    jr_folder_mark_remove(&here, token);
+    CU_ASSERT_FALSE(jr_folder_mark_is(&here, token));
+    CU_ASSERT_TRUE(jr_folder_mark_is(&here, second));
+    jr_folder_mark_remove(&here, second);
+    jr_folder_mark_remove(&here, second);
+    CU_ASSERT_EQUAL(rmdir(one.dir), 0); /* nothing is left in it */
+    CU_ASSERT_EQUAL(mkdir(one.dir, 0700), 0);
+    scratch_end(&one);
+    scratch_end(&other);
+}
+
+TEST(takes_no_other_word_for_a_mark)
+{
+    static const char *const words[] = {
+        "",
+        "0",
+        "../../../../etc/passwd",
+        "0123456789abcdef0123456789abcde/",
+        "0123456789abcdef0123456789abcdef0",
+        "0123456789ABCDEF0123456789ABCDEF",
+    };
+    struct scratch scratch;
+    scratch_start(&scratch);
+    const struct jr_run_folder here = folder_of(&scratch);
+    scratch_write(&scratch, ".mark-", "");
+    scratch_write(&scratch, ".mark-0", "");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        jr_folder_mark_remove(&here, words[i]);
+        CU_ASSERT_FALSE(jr_folder_mark_is(&here, words[i]));
+    }
+    CU_ASSERT_EQUAL(faccessat(scratch.fd, ".mark-", F_OK, 0), 0);
+    CU_ASSERT_EQUAL(faccessat(scratch.fd, ".mark-0", F_OK, 0), 0);
+    scratch_end(&scratch);
+}
+
+TEST(says_where_a_mark_cannot_be_made)
+{
+    struct jr_error err = {0};
+    char token[JR_TOKEN_SIZE] = "as it was";
+    const struct jr_run_folder none = {.fd = -1, .file_mode = 0600};
+    CU_ASSERT_EQUAL(jr_folder_mark_make(&none, token, &err), -1);
+    CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "the run folder's .mark-"));
+    JR_ASSERT_TEXT(token, "as it was");
+}
