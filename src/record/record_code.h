@@ -16,8 +16,8 @@
 #include "base/json.h"
 
 /* In the run folder: the frozen copy, and what is in that. */
-#define JR_CODE_DIR   "code"
-#define JR_CODE_LIST  "code.files"
+#define JR_CODE_DIR  "code"
+#define JR_CODE_LIST "code.files"
 
 /* A file that is not in the patch as it was. */
 struct jr_record_left_out {
