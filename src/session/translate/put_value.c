@@ -34,19 +34,6 @@ int jr_given_wrong(struct jr_translator *t, const struct jr_given *given, const 
     return jr_error_set(t->err, JR_STATUS_USAGE, "'%s': this wants %s", given->what, wants);
 }
 
-static bool matches_pattern(const char *pattern, const char *value)
-{
-    struct jr_regex *regex;
-    struct jr_match match;
-    size_t offset;
-    bool limited;
-    if (jr_regex_new(&regex, pattern, &offset, NULL) != 0)
-        return false;
-    bool found = jr_regex_find(regex, value, strlen(value), 0, &match, &limited);
-    jr_regex_free(regex);
-    return found;
-}
-
 /* What a launcher's value can get wrong; the reader of specs checks it all. */
 static bool may_value_fit(const struct jr_spec_type *type, const char *value)
 {
@@ -64,9 +51,17 @@ static bool may_value_fit(const struct jr_spec_type *type, const char *value)
                 return true;
         return type->custom && strncmp(value, "custom:", 7) == 0;
     }
-    if (type->kind == JR_KIND_TEXT && type->pattern != NULL)
-        return matches_pattern(type->pattern, value);
-    return true;
+    struct jr_regex *regex;
+    struct jr_match match;
+    size_t offset;
+    bool limited;
+    if (type->kind != JR_KIND_TEXT || type->pattern == NULL)
+        return true;
+    if (jr_regex_new(&regex, type->pattern, &offset, NULL) != 0)
+        return false;
+    bool found = jr_regex_find(regex, value, strlen(value), 0, &match, &limited);
+    jr_regex_free(regex);
+    return found;
 }
 
 static int put_node(struct jr_translator *t, const struct jr_given *given, const char *path,

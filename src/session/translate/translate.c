@@ -48,22 +48,6 @@ static int match_flag(const char *name, size_t len, const char *given)
     return given[i] == '\0' ? 1 : 0;
 }
 
-/* The best match among the names of a row. */
-static int match_row(const struct jr_translator *t, const struct jr_flag *row, const char *given)
-{
-    int best = 0;
-    for (const char *at = row->names; *at != '\0';) {
-        size_t len = strcspn(at, " ");
-        const char *name = at;
-        size_t dashes = t->launcher->words ? strspn(at, "-") : 0;
-        int match = match_flag(name + dashes, len - dashes, given);
-        if (match > best)
-            best = match;
-        at += len + (at[len] == ' ');
-    }
-    return best;
-}
-
 /* The row of a name, which has its dashes unless they do not matter. */
 static const struct jr_flag *find_flag(const struct jr_translator *t, const char *given)
 {
@@ -72,7 +56,13 @@ static const struct jr_flag *find_flag(const struct jr_translator *t, const char
     for (size_t i = 0; i < JR_FLAG_TABLES; i++) {
         const struct jr_flag *row = t->launcher->tables[i];
         for (; row != NULL && row->names != NULL; row++) {
-            int match = match_row(t, row, given);
+            int match = 0; /* the best among the names of the row */
+            for (const char *at = row->names; *at != '\0';) {
+                size_t len = strcspn(at, " "), dashes = t->launcher->words ? strspn(at, "-") : 0;
+                int own = match_flag(at + dashes, len - dashes, given);
+                match = own > match ? own : match;
+                at += len + (at[len] == ' ');
+            }
             if (match == 2)
                 return row;
             begun = match == 1 ? row : begun;
@@ -81,18 +71,6 @@ static const struct jr_flag *find_flag(const struct jr_translator *t, const char
     }
     bool is_long = strncmp(given, "--", 2) == 0 && given[2] != '\0';
     return t->launcher->abbrev && is_long && begun_count == 1 ? begun : NULL;
-}
-
-/* A value that only the shell knows: where to state it by hand. A field that can be resolved is
- * left to that. */
-static int apply_unknown(struct jr_translator *t, const struct jr_given *given)
-{
-    static const char why[] = "only the shell knows the value";
-    const char *path = given->flag->field;
-    const struct jr_spec_field *field = path == NULL ? NULL : jr_field_find(path);
-    jr_note_add(t, JR_VERDICT_LOST, given->what,
-                path == NULL ? why : jr_arena_printf(t->arena, "%s: state '%s'", why, path));
-    return field != NULL && field->need == JR_NEED_RESOLVED ? jr_put(t, given, path, "auto") : 0;
 }
 
 static int apply_flag(struct jr_translator *t, const struct jr_given *given)
@@ -108,8 +86,17 @@ static int apply_flag(struct jr_translator *t, const struct jr_given *given)
     /* Variables are told apart one by one. */
     bool turns = flag->turn != JR_TURN_NONE;
     bool env = flag->field != NULL && strcmp(flag->field, "env") == 0;
-    if (turns && given->expands && !env)
-        return apply_unknown(t, given);
+    if (turns && given->expands && !env) {
+        /* Only the shell knows the value: where to state it by hand. A field that can be resolved
+         * is left to that. */
+        static const char why[] = "only the shell knows the value";
+        const char *path = flag->field;
+        const struct jr_spec_field *field = path == NULL ? NULL : jr_field_find(path);
+        jr_note_add(t, JR_VERDICT_LOST, given->what,
+                    path == NULL ? why : jr_arena_printf(t->arena, "%s: state '%s'", why, path));
+        return field != NULL && field->need == JR_NEED_RESOLVED ? jr_put(t, given, path, "auto")
+                                                                : 0;
+    }
     if (turns && jr_turn(t, given) != 0)
         return -1;
     if (flag->why != NULL)
@@ -219,28 +206,6 @@ struct program {
     size_t from, end;
     bool python; /* the program is a script or a module */
 };
-
-/* A lone ':' begins another program, which no spec can have. */
-static size_t program_end(struct jr_translator *t)
-{
-    for (size_t i = t->at; t->launcher->several && i < t->words.count; i++)
-        if (strcmp(word_at(t, i)->text, ":") == 0) {
-            jr_note_add(t, JR_VERDICT_LOST, t->words.line + word_at(t, i)->start,
-                        "all ranks run the same program");
-            return i;
-        }
-    return t->words.count;
-}
-
-/* What only a shell can do: expand a word, or keep "${" from a reader. */
-static bool wants_shell(const struct jr_translator *t, const struct program *program)
-{
-    for (size_t i = program->from; i < program->end; i++)
-        if (word_at(t, i)->expands || word_at(t, i)->globs ||
-            strstr(word_at(t, i)->text, "${") != NULL)
-            return true;
-    return false;
-}
 
 static void add_raw(struct jr_translator *t, struct jr_buf *out, size_t from, size_t end)
 {
@@ -370,12 +335,22 @@ static int put_program(struct jr_translator *t)
 {
     struct program program = {
         .from = t->at,
-        .end = program_end(t),
+        .end = t->words.count,
         .python = t->launcher->python && !t->no_python,
     };
+    for (size_t i = t->at; t->launcher->several && i < program.end; i++)
+        if (strcmp(word_at(t, i)->text, ":") == 0) {
+            /* A lone ':' begins another program, which no spec can have. */
+            jr_note_add(t, JR_VERDICT_LOST, t->words.line + word_at(t, i)->start,
+                        "all ranks run the same program");
+            program.end = i;
+        }
     if (program.from == program.end)
         return jr_error_set(t->err, JR_STATUS_USAGE, "the line names no program to run");
-    bool shell = wants_shell(t, &program);
+    bool shell = false; /* what only one can do: expand a word, or keep "${" from a reader */
+    for (size_t i = program.from; i < program.end; i++)
+        shell |= word_at(t, i)->expands || word_at(t, i)->globs ||
+                 strstr(word_at(t, i)->text, "${") != NULL;
     put_name(t, &program);
     struct jr_node *node = shell ? shell_text(t, &program) : program_command(t, &program);
     if (node == NULL ||
