@@ -266,6 +266,7 @@ static void fill_rank(struct jr_build *build, const char *own_dir, struct jr_pla
         rank->around[i] = shown_prefix(&build->around[i], &scope, arena, scratch);
     rank->artifacts = jr_compiled_templates_expand(&build->artifacts, arena, &scope);
     rank->artifacts_count = (uint32_t)build->artifacts.count;
+    arena->failed |= build->arena->failed; /* where what ranks share is made */
 }
 
 /* Find the node of a rank, from the one that was asked for last on. */

@@ -104,7 +104,7 @@ class Events(Case):
         """The schema is of the table; a row that nobody uses is none."""
         source = "".join(path.read_text()
                          for path in sorted((ROOT / "src").rglob("*.c")))
-        names = re.findall(r"\(struct jr_event\)\{\s*\.name = ([^,}]*)", source)
+        names = re.findall(r"(?:\(struct jr_event\)\{|JR_TELL\([^,;]+,)\s*\.name = ([^,})]*)", source)
         added = {name.lower() for name in
                  re.findall(r"JR_EVENT_(\w+)", " ".join(names))}
         self.assertEqual(added, self.known())
