@@ -414,6 +414,7 @@ void jr_step_tracker_end(struct jr_step_tracker *tracker, uint32_t i, uint64_t n
     if (!tracker->watched[i])
         return;
     tracker->progress->ranks[i].ended = true;
+    tracker->changed |= tracker->progress->ranks[i].any; /* the job's step is of those that go on */
     if (tracker->progress->ranks[i].any && now_ns >= tracker->summed_ns + SUM_NS)
         jr_step_tracker_sum(tracker, now_ns);
 }

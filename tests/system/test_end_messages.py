@@ -62,7 +62,7 @@ class Told(Supervised):
               try:   --debug 1 gives this rank a terminal of its own, for gdb \
 or pdb
               0 processes left
-              runs/ID   (jobrun logs latest)
+              runs/ID   (jobrun show latest)
             """)
 
     def test_a_kill_by_somebody_else(self):
@@ -212,7 +212,7 @@ deliver   exit status 5
               try:   each rank writes JSON to the file that JOBRUN_RESULT_FILE \
 names; `results: {from: stdout}` and `results: {pattern: REGEX}` read it from the output
               0 processes left
-              runs/ID   (jobrun logs latest --rank 1)
+              runs/ID   (jobrun show latest)
             """)
 
     def test_unequal_results(self):
@@ -224,7 +224,7 @@ what `results` does not allow   exit status 5
               rank 0   result.json: 'sha' is 0, but 1 on rank 1
               rank 1   result.json: 'sha' is 1, but 0 on rank 0
               0 processes left
-              runs/ID   (jobrun logs latest --rank 0)
+              runs/ID   (jobrun show latest)
             """)
 
     def test_a_timeout(self):
@@ -234,7 +234,7 @@ what `results` does not allow   exit status 5
 TIME   exit status 6
               ranks 0-1 stopped by jobrun (SIGTERM)
               0 processes left
-              runs/ID   (jobrun logs latest)
+              runs/ID   (jobrun show latest)
             """)
 
     def test_an_interrupt(self):
@@ -248,7 +248,7 @@ TIME   exit status 6
             jobrun: STOPPED by SIGINT after TIME   exit status 130
               ranks 0-1 stopped by jobrun (SIGTERM)
               0 processes left
-              runs/ID   (jobrun logs latest)
+              runs/ID   (jobrun show latest)
             """)
 
 

@@ -129,6 +129,23 @@ TEST(tells_the_slowest)
     CU_ASSERT_TRUE(jr_step_tracker_goes_on(&bench.tracker));
 }
 
+/* Whoever ends after the last look changes whose step is the job's, too. */
+TEST(the_last_that_ends_changes_the_jobs_step)
+{
+    BENCH(bench, "all", 0, RANKS);
+    tell(&bench, 0, 9, 1 * S);
+    tell(&bench, 1, 6, 1 * S);
+    tell(&bench, 2, 7, 1 * S);
+    jr_step_tracker_end(&bench.tracker, 0, 1 * S + 1);
+    jr_step_tracker_end(&bench.tracker, 1, 1 * S + 2);
+    jr_step_tracker_flush(&bench.tracker, 2 * S);
+    CU_ASSERT_EQUAL(bench.progress->job.step, 7);
+    jr_step_tracker_end(&bench.tracker, 2, 2 * S + 1);
+    jr_step_tracker_flush(&bench.tracker, 2 * S + 2);
+    CU_ASSERT_EQUAL(bench.progress->job.step, 6);
+    CU_ASSERT_EQUAL(bench.progress->slowest, 1);
+}
+
 TEST(names_stragglers)
 {
     BENCH(bench, "all", 0, RANKS);
