@@ -105,6 +105,13 @@ struct jr_setup {
 /* Begin, or call jr_launch_begin at once where the plan has no setup. */
 void jr_setup_open(struct jr_runner *runner);
 
+/* node_link.c: copies of the descriptors of jr_run_link; -1: there is no link. */
+struct jr_node_link {
+    int commands_fd;
+    int reports_fd;
+    int exchange_fd; /* -1 also where it was taken */
+};
+
 struct jr_runner {
     const struct jr_plan *plan;
     const struct jr_run_options *options;
@@ -120,6 +127,7 @@ struct jr_runner {
     struct jr_terminal *terminal;
     struct jr_helper helper;
     struct jr_setup setup;
+    struct jr_node_link link;
     /* What the policies remember. Each field is named after the file in policies/ that alone reads
      * and writes it. */
     struct jr_commands commands;
@@ -153,6 +161,16 @@ struct jr_runner {
 
 /* Write an event: JR_TELL(runner, .name = JR_EVENT_STOP, .signal = SIGTERM). */
 #define JR_TELL(runner, ...) jr_events_add(&(runner)->events, &(struct jr_event){__VA_ARGS__})
+
+/* Before descriptors move into their slots: take copies of the link's. Returns 0, or -1 with errno;
+ * without a link nothing is done. */
+int jr_node_link_keep(struct jr_runner *runner);
+
+/* Tell the other nodes; without a link nothing is done. `for_ns` is that of QUIET, else 0. */
+void jr_node_link_report(struct jr_runner *runner, enum jr_report_name name, uint64_t for_ns);
+
+/* The descriptor of the exchange, which is the caller's from now on; -1: there is no link. */
+int jr_node_link_take_exchange(struct jr_runner *runner);
 
 /* Set a timer up, which is due at no time yet. It `pauses` while jobrun is suspended. */
 void jr_runner_timer(struct jr_runner *runner, struct jr_timer *timer, void (*due)(void *),

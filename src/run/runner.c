@@ -262,7 +262,7 @@ static int open_runner(struct jr_runner *runner, const struct jr_runner_args *ar
                                                 .shielded = options->shields,
                                                 .plan = &plan->ranks[plan->first + i],
                                                 .outcome = &runner->outcome->ranks[i]};
-    if (runner->ranks == NULL || runner->guard.fd < 0 || jr_commands_keep(runner) != 0 ||
+    if (runner->ranks == NULL || runner->guard.fd < 0 || jr_node_link_keep(runner) != 0 ||
         jr_lease_callers_keep(runner) != 0 || open_process(args) != 0 ||
         jr_starter_open(&runner->starter, args->plan, options, args->budget) != 0 ||
         jr_loop_open(&runner->loop) != 0 || watch_runner_signals(runner) != 0 ||

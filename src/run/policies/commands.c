@@ -1,7 +1,5 @@
-/* Commands from the other nodes of a job, and reports to them, by the link of jr_run_options.
- * internal.h declares it. */
+/* Commands from the other nodes of a job, by the link of jr_run_options. internal.h declares it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -52,43 +50,11 @@ static void on_commands(void *owner, uint32_t events)
     jr_stop_begin(runner);
 }
 
-int jr_commands_keep(struct jr_runner *runner)
-{
-    const struct jr_run_link *link = runner->options->link;
-    struct jr_commands *commands = &runner->commands;
-    *commands = (struct jr_commands){.watch = {.fd = -1, .ready = on_commands, .owner = runner},
-                                     .reports_fd = -1,
-                                     .exchange_fd = -1};
-    if (link == NULL)
-        return 0;
-    jr_events_open_fd(&runner->events, link->events_fd, JR_SLOT_END);
-    commands->watch.fd = fcntl(link->commands_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    commands->reports_fd = fcntl(link->reports_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    commands->exchange_fd = fcntl(link->exchange_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    return runner->events.fd < 0 || commands->watch.fd < 0 || commands->reports_fd < 0 ||
-                   commands->exchange_fd < 0
-               ? -1
-               : 0;
-}
-
-int jr_commands_take_exchange(struct jr_runner *runner)
-{
-    int fd = runner->options->link == NULL ? -1 : runner->commands.exchange_fd;
-    runner->commands.exchange_fd = -1;
-    return fd;
-}
-
-void jr_commands_report(struct jr_runner *runner, enum jr_report_name name, uint64_t for_ns)
-{
-    const struct jr_report report = {name, for_ns};
-    int fd = runner->commands.reports_fd;
-    while (fd >= 0 && write(fd, &report, sizeof report) < 0 && errno == EINTR)
-        continue;
-}
-
 static int open_commands(struct jr_runner *runner)
 {
-    if (runner->commands.watch.fd < 0)
+    runner->commands.watch =
+        (struct jr_watch){.fd = runner->link.commands_fd, .ready = on_commands, .owner = runner};
+    if (runner->link.commands_fd < 0)
         return 0;
     return jr_loop_add(&runner->loop, &runner->commands.watch, EPOLLIN);
 }

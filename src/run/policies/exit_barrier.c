@@ -60,7 +60,7 @@ void jr_exit_barrier_release(struct jr_runner *runner)
     if (runner->exit_barrier.open)
         return;
     runner->exit_barrier.open = true;
-    jr_commands_report(runner, JR_REPORT_RELEASED, 0);
+    jr_node_link_report(runner, JR_REPORT_RELEASED, 0);
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].function_end == JR_FUNCTION_END_RETURNED)
             let_rank_exit(&runner->ranks[i]);
@@ -86,7 +86,7 @@ static void note_function_end(struct jr_rank_run *rank, enum jr_function_end end
     if (all && runner->options->link == NULL)
         jr_exit_barrier_release(runner);
     else if (all) /* of several nodes, the others are waited for */
-        jr_commands_report(runner, JR_REPORT_ALL_RETURNED, 0);
+        jr_node_link_report(runner, JR_REPORT_ALL_RETURNED, 0);
     if (runner->exit_barrier.open)
         let_rank_exit(rank);
 }

@@ -68,22 +68,10 @@ extern const struct jr_runner_policy jr_commands_policy, jr_deadline_policy, jr_
 /* Append the array as text: a row per policy, a column per hook. */
 void jr_policies_print(struct jr_buf *out);
 
-/* commands.c: from the other nodes of a job, and reports to them, by the link of jr_run_options. */
+/* commands.c: from the other nodes of a job, by the link of jr_run_options. */
 struct jr_commands {
-    struct jr_watch watch; /* of the commands; -1: there is no link */
-    int reports_fd;        /* -1: the same */
-    int exchange_fd;       /* -1: the same, or it was taken */
+    struct jr_watch watch; /* -1: there is no link */
 };
-
-/* Before descriptors move into their slots: take copies of the link's. Returns 0, or -1 with errno;
- * without a link nothing is done. */
-int jr_commands_keep(struct jr_runner *runner);
-
-/* Tell the other nodes; without a link nothing is done. `for_ns` is that of QUIET, else 0. */
-void jr_commands_report(struct jr_runner *runner, enum jr_report_name name, uint64_t for_ns);
-
-/* The descriptor of the exchange, which is the caller's from now on; -1: there is no link. */
-int jr_commands_take_exchange(struct jr_runner *runner);
 
 /* lease_callers.c: who ask for the holder of a lease of the run, or wait for its end. */
 struct jr_lease_callers {

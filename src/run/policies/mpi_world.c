@@ -123,7 +123,7 @@ static void on_mpi_initialized(void *owner, uint32_t i)
     struct jr_runner *runner = owner;
     runner->ranks[i].outcome->mpi = JR_MPI_PART_INITIALIZED;
     if (runner->mpi_world.initialized++ == 0) {
-        jr_commands_report(runner, JR_REPORT_INITIALIZED, 0);
+        jr_node_link_report(runner, JR_REPORT_INITIALIZED, 0);
         fail_absent_ranks(runner);
     }
     if (runner->mpi_world.initialized == runner->plan->count)
@@ -436,7 +436,7 @@ static int open_pmi1(struct jr_mpi_world *world)
         return -1;
     for (uint32_t i = 0; i < plan->count; i++)
         world->streams[i] = (struct jr_mpi_stream){.watch = {.fd = -1}, .world = world};
-    int fd = jr_commands_take_exchange(runner);
+    int fd = jr_node_link_take_exchange(runner);
     world->exchange.far = fd >= 0;
     if (fd < 0)
         return 0;
@@ -567,7 +567,7 @@ static int open_pmix(struct jr_mpi_world *world)
     struct jr_runner *runner = world->runner;
     const struct jr_plan *plan = runner->plan;
     struct jr_arena arena = JR_ARENA_INIT;
-    JR_CLOSE int exchange_fd = jr_commands_take_exchange(runner);
+    JR_CLOSE int exchange_fd = jr_node_link_take_exchange(runner);
     static const char *const foreign[] = {"PMI_*", "PMIX_*", "OMPI_*", "PRTE_*"};
     struct jr_strv env = {0}, hosts = {0};
     struct utsname here;

@@ -70,7 +70,7 @@ void jr_output_timeout_report(struct jr_runner *runner)
     note_grown_files(runner);
     uint64_t now = jr_clock_ns(), last = last_output_ns(runner);
     bool silent = runner->output_timeout.open && !jr_launch_is_due(runner);
-    jr_commands_report(runner, JR_REPORT_QUIET, silent && last < now ? now - last : 0);
+    jr_node_link_report(runner, JR_REPORT_QUIET, silent && last < now ? now - last : 0);
 }
 
 static void on_output_timeout(void *owner)
@@ -88,7 +88,7 @@ static void on_output_timeout(void *owner)
     } else if (runner->options->link == NULL) {
         jr_hang_begin(runner, JR_HANG_SILENCE);
     } else {
-        jr_commands_report(runner, JR_REPORT_SILENT, 0);
+        jr_node_link_report(runner, JR_REPORT_SILENT, 0);
         silence->timer.at = now + limit;
     }
 }

@@ -140,7 +140,7 @@ void jr_preemption_ask(struct jr_runner *runner)
     preemption->open = true;
     preemption->patience.at = jr_clock_ns() + PATIENCE_MS * MS;
     if (runner->options->link != NULL) {
-        jr_commands_report(runner, JR_REPORT_TERMINATED, 0);
+        jr_node_link_report(runner, JR_REPORT_TERMINATED, 0);
         return;
     }
     preemption->tries = 0;

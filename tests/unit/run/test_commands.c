@@ -17,7 +17,7 @@ static void start(void)
     fake.options.link = &fake.link;
     (void)close(fake.runner.events.fd);
     fake.runner.events.fd = -1;
-    CU_ASSERT_EQUAL_FATAL(jr_commands_keep(&fake.runner), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_node_link_keep(&fake.runner), 0);
     fake_runner_open(&jr_commands_policy);
     fake_runner_open(&jr_stop_policy);
     fake_runner_open(&jr_exit_barrier_policy);
@@ -34,9 +34,9 @@ static void end(void)
 {
     if (fake.runner.commands.watch.fd >= 0)
         (void)close(fake.runner.commands.watch.fd);
-    (void)close(fake.runner.commands.reports_fd);
-    if (fake.runner.commands.exchange_fd >= 0)
-        (void)close(fake.runner.commands.exchange_fd);
+    (void)close(fake.runner.link.reports_fd);
+    if (fake.runner.link.exchange_fd >= 0)
+        (void)close(fake.runner.link.exchange_fd);
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 2; k++)
             if (pipes[i][k] >= 0)
@@ -63,14 +63,14 @@ static bool has_report(enum jr_report_name name)
 static void without_other_nodes_nothing_is_kept(void)
 {
     fake_runner_start();
-    fake.runner.commands.watch.fd = fake.runner.commands.reports_fd = 7;
+    fake.runner.link.commands_fd = fake.runner.link.reports_fd = 7;
     int events = fake.runner.events.fd;
-    CU_ASSERT_EQUAL(jr_commands_keep(&fake.runner), 0);
-    CU_ASSERT_EQUAL(fake.runner.commands.watch.fd, -1);
-    CU_ASSERT_EQUAL(fake.runner.commands.reports_fd, -1);
+    CU_ASSERT_EQUAL(jr_node_link_keep(&fake.runner), 0);
+    CU_ASSERT_EQUAL(fake.runner.link.commands_fd, -1);
+    CU_ASSERT_EQUAL(fake.runner.link.reports_fd, -1);
     CU_ASSERT_EQUAL(fake.runner.events.fd, events);
     fake_runner_open(&jr_commands_policy);
-    jr_commands_report(&fake.runner, JR_REPORT_SILENT, 0);
+    jr_node_link_report(&fake.runner, JR_REPORT_SILENT, 0);
     CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.loop, true), 0);
     fake_runner_end();
 }
@@ -79,8 +79,8 @@ static void without_other_nodes_nothing_is_kept(void)
 static void keeps_copies(void)
 {
     start();
-    const int fds[] = {fake.runner.events.fd, fake.runner.commands.reports_fd,
-                       fake.runner.commands.watch.fd, fake.runner.commands.exchange_fd};
+    const int fds[] = {fake.runner.events.fd, fake.runner.link.reports_fd,
+                       fake.runner.commands.watch.fd, fake.runner.link.exchange_fd};
     for (int i = 0; i < 4; i++) {
         CU_ASSERT_TRUE(fds[i] >= JR_SLOT_END);
         CU_ASSERT_EQUAL(fcntl(fds[i], F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
@@ -96,14 +96,15 @@ static void each_descriptor_is_needed(void)
     for (int bad = 0; bad < 4; bad++) {
         start();
         (void)close(fake.runner.events.fd);
-        (void)close(fake.runner.commands.reports_fd);
+        (void)close(fake.runner.link.reports_fd);
         (void)close(fake.runner.commands.watch.fd);
-        (void)close(fake.runner.commands.exchange_fd);
+        (void)close(fake.runner.link.exchange_fd);
         fake.link.events_fd = bad == 0 ? 9999 : pipes[0][1];
         fake.link.reports_fd = bad == 1 ? 9999 : pipes[1][1];
         fake.link.commands_fd = bad == 2 ? 9999 : pipes[2][0];
         fake.link.exchange_fd = bad == 3 ? 9999 : pipes[1][0];
-        CU_ASSERT_EQUAL(jr_commands_keep(&fake.runner), -1);
+        CU_ASSERT_EQUAL(jr_node_link_keep(&fake.runner), -1);
+        fake.runner.commands.watch.fd = fake.runner.link.commands_fd;
         end();
     }
 }
@@ -112,14 +113,14 @@ static void each_descriptor_is_needed(void)
 static void the_exchange_is_taken_once(void)
 {
     start();
-    int fd = jr_commands_take_exchange(&fake.runner);
+    int fd = jr_node_link_take_exchange(&fake.runner);
     CU_ASSERT_TRUE(fd >= JR_SLOT_END);
-    CU_ASSERT_EQUAL(jr_commands_take_exchange(&fake.runner), -1);
+    CU_ASSERT_EQUAL(jr_node_link_take_exchange(&fake.runner), -1);
     (void)close(fd);
     end();
     fake_runner_start();
-    fake.runner.commands.exchange_fd = 7;
-    CU_ASSERT_EQUAL(jr_commands_take_exchange(&fake.runner), -1);
+    fake.runner.link.exchange_fd = 7;
+    CU_ASSERT_EQUAL(jr_node_link_take_exchange(&fake.runner), -1);
     fake_runner_end();
 }
 
@@ -128,7 +129,7 @@ static void reports_go_out(void)
 {
     struct jr_report report = {0};
     start();
-    jr_commands_report(&fake.runner, JR_REPORT_QUIET, 81000);
+    jr_node_link_report(&fake.runner, JR_REPORT_QUIET, 81000);
     CU_ASSERT_EQUAL(read(pipes[1][0], &report, sizeof report), (ssize_t)sizeof report);
     CU_ASSERT_EQUAL(report.name, JR_REPORT_QUIET);
     CU_ASSERT_EQUAL(report.for_ns, 81000);

@@ -326,7 +326,7 @@ static int start_node(void)
     fake_runner_link();
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     fake.policy.timeouts.stop_grace_ms = FAKE_WAIT_MS;
-    fake.runner.commands.exchange_fd = ends[1];
+    fake.runner.link.exchange_fd = ends[1];
     fake.plan.run_id = "run-7";
     fake.plan.count = 2;
     fake.plan.nodes = 2;

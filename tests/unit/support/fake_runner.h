@@ -92,8 +92,8 @@ static inline void fake_runner_start(void)
     runner->options = &fake.options;
     runner->outcome = &fake.outcome;
     runner->ranks = fake.ranks;
-    runner->commands.watch.fd = runner->commands.reports_fd = -1;
-    runner->commands.exchange_fd = -1;
+    runner->link = (struct jr_node_link){-1, -1, -1};
+    runner->commands.watch.fd = -1;
     runner->steps.folder.fd = runner->steps.folder_fd = -1;
     runner->setup.run = (struct jr_rank_run){.runner = runner,
                                              .watch = {.fd = -1},
@@ -150,7 +150,7 @@ static inline void fake_runner_turn(bool (*done)(const struct jr_runner *))
 static inline void fake_runner_link(void)
 {
     CU_ASSERT_EQUAL_FATAL(pipe(fake.reports), 0);
-    fake.runner.commands.reports_fd = fake.reports[1];
+    fake.runner.link.reports_fd = fake.reports[1];
     fake.options.link = &fake.link;
 }
 
