@@ -55,10 +55,11 @@ static long close_other_descriptors(const struct jr_child *child)
 /* execve makes caught signals default by itself; ignored ones it leaves. The mask comes last: from
  * here on a signal is the rank's own. What the kernel takes for an action and a mask is not what
  * the C library has; zeros are SIG_DFL, and no signal. The first word of an action is its
- * handler. */
+ * handler. They are not on the stack: what AddressSanitizer notes of a scope there would stay for
+ * the next child on it, since execve does not leave the function. */
 static long reset_signals(const struct jr_child *child)
 {
-    const unsigned long zeros[8] = {0}, ignore[8] = {1}; /* SIG_IGN */
+    static const unsigned long zeros[8], ignore[8] = {1}; /* SIG_IGN */
     const long mask_size = (NSIG - 1) / 8;
     for (unsigned i = 0; i < child->reset_count; i++) {
         long result = CALL(SYS_rt_sigaction, child->reset[i], zeros, NULL, mask_size);
