@@ -277,8 +277,7 @@ TEST(says_why_it_cannot)
     } vectors[] = {
         {"NO_FACTS", "1", "< refuse\n= why no facts here\n# host gpu\"03\n# status 4\n", 0},
         {"ROOM", "0", "< \n", 9},
-        {"ROOM", "1", "< \n", 9},
-    };
+        {"ROOM", "1", "< \n", 9}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct peer peer;
         (void)setenv(vectors[i].variable, vectors[i].value, 1);
@@ -356,18 +355,16 @@ TEST(hands_orders_on)
     static const struct {
         const char *word;
         char order;
-    } vectors[] = {
-        {"stop", JR_COMMAND_STOP},
-        {"release", JR_COMMAND_RELEASE},
-        {"first", JR_COMMAND_FIRST},
-        {"query", JR_COMMAND_QUERY},
-        {"hang", JR_COMMAND_HANG},
-        {"preempted", JR_COMMAND_PREEMPTED},
-        {"not_preempted", JR_COMMAND_NOT_PREEMPTED},
-        {"no_step", JR_COMMAND_NO_STEP},
-        {"no_first_step", JR_COMMAND_NO_FIRST_STEP},
-        {"world", JR_COMMAND_INITIALIZED},
-    };
+    } vectors[] = {{"stop", JR_COMMAND_STOP},
+                   {"release", JR_COMMAND_RELEASE},
+                   {"first", JR_COMMAND_FIRST},
+                   {"query", JR_COMMAND_QUERY},
+                   {"hang", JR_COMMAND_HANG},
+                   {"preempted", JR_COMMAND_PREEMPTED},
+                   {"not_preempted", JR_COMMAND_NOT_PREEMPTED},
+                   {"no_step", JR_COMMAND_NO_STEP},
+                   {"no_first_step", JR_COMMAND_NO_FIRST_STEP},
+                   {"world", JR_COMMAND_INITIALIZED}};
     struct jr_buf script JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&script, "go orders\n~ event ready|\n= event ready|\n");
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
@@ -418,15 +415,13 @@ TEST(awaits_its_assignment)
     static const struct {
         const char *input;
         int64_t as; /* -1: it is none */
-    } vectors[] = {
-        {"{\"t\":\"assign\",\"as\":4,\"host\":\"n5\"}\nrest", 4},
-        {"{\"t\":\"assign\",\"as\":0,\"host\":\"n1\",\"piece\":9}\nrest", 0},
-        {"{\"t\":\"assign\",\"as\":4}\nrest", -1},
-        {"{\"t\":\"spec\",\"host\":\"n5\"}\nrest", -1},
-        {"{\"t\":\"assign\",\"as\":4,\"host\":\"n5\"}", -1},
-        {"nonsense\nrest", -1},
-        {"", -1},
-    };
+    } vectors[] = {{"{\"t\":\"assign\",\"as\":4,\"host\":\"n5\"}\nrest", 4},
+                   {"{\"t\":\"assign\",\"as\":0,\"host\":\"n1\",\"piece\":9}\nrest", 0},
+                   {"{\"t\":\"assign\",\"as\":4}\nrest", -1},
+                   {"{\"t\":\"spec\",\"host\":\"n5\"}\nrest", -1},
+                   {"{\"t\":\"assign\",\"as\":4,\"host\":\"n5\"}", -1},
+                   {"nonsense\nrest", -1},
+                   {"", -1}};
     int kept = dup(STDIN_FILENO);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_message word = {0};

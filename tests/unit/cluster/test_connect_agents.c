@@ -17,8 +17,7 @@ static void take_note(void *data, const char *line)
     (void)snprintf(notes + len, sizeof notes - len, "[%s]", line);
 }
 
-/* A real program in srun's place: a shell with `text`, which is found as srun.
- */
+/* A real program in srun's place: a shell with `text`, which is found as srun. */
 static void connect(const char *text)
 {
     static char path[64], *envp[2];
@@ -89,20 +88,18 @@ TEST(takes_lines)
 {
     static const struct {
         const char *text, *notes, *last;
-    } vectors[] = {
-        {"exit 0", "", ""},
-        {"echo; echo >&2", "", ""},
-        {"echo 'x lacks support for cpu binding y' >&2", "", ""},
-        {"echo out", "[out]", ""},
-        {"printf out", "[out]", ""},
-        {"echo one >&2; echo two >&2", "[one][two]", "two"},
-        {"printf 'one\\ntwo' >&2", "[one][two]", "two"},
-        {"echo '{\"n\": 0, \"x\": 1}'", "[{\"n\": 0, \"x\": 1}]", ""},
-        {"echo '{\"n\": 0, \"t\": \"nonsense\"}'", "", ""},
-        {"printf '\\r'; exit 0", "[\r]", ""},
-        {"echo x; echo; echo y; echo one >&2; echo >&2", "[x][y][one]", "one"},
-        {"echo 'cpu binding' >&2", "[cpu binding]", "cpu binding"},
-    };
+    } vectors[] = {{"exit 0", "", ""},
+                   {"echo; echo >&2", "", ""},
+                   {"echo 'x lacks support for cpu binding y' >&2", "", ""},
+                   {"echo out", "[out]", ""},
+                   {"printf out", "[out]", ""},
+                   {"echo one >&2; echo two >&2", "[one][two]", "two"},
+                   {"printf 'one\\ntwo' >&2", "[one][two]", "two"},
+                   {"echo '{\"n\": 0, \"x\": 1}'", "[{\"n\": 0, \"x\": 1}]", ""},
+                   {"echo '{\"n\": 0, \"t\": \"nonsense\"}'", "", ""},
+                   {"printf '\\r'; exit 0", "[\r]", ""},
+                   {"echo x; echo; echo y; echo one >&2; echo >&2", "[x][y][one]", "one"},
+                   {"echo 'cpu binding' >&2", "[cpu binding]", "cpu binding"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         connect(vectors[i].text);
         turn_to_the_end();
@@ -118,13 +115,11 @@ TEST(says_how_srun_ended)
 {
     static const struct {
         const char *text, *said;
-    } vectors[] = {
-        {"exit 0", "srun ended with exit code 0"},
-        {"exit 7", "srun ended with exit code 7"},
-        {"kill -9 $$", "srun was killed by SIGKILL"},
-        {"kill -15 $$", "srun was killed by SIGTERM"},
-        {"echo late >&2; exit 1", "srun ended with exit code 1; its last output: late"},
-    };
+    } vectors[] = {{"exit 0", "srun ended with exit code 0"},
+                   {"exit 7", "srun ended with exit code 7"},
+                   {"kill -9 $$", "srun was killed by SIGKILL"},
+                   {"kill -15 $$", "srun was killed by SIGTERM"},
+                   {"echo late >&2; exit 1", "srun ended with exit code 1; its last output: late"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         connect(vectors[i].text);

@@ -121,11 +121,9 @@ TEST(a_run_without_it_is_refused)
         int error;
         bool none, shared; /* nobody makes it; nodes have no link of their own */
         const char *text;
-    } vectors[] = {
-        {ENOSPC, false, false, "node 1 (n1): code.tar: No space left on device"},
-        {0, true, false, "node 1 (n1): it wants a copy of the code, and there is none"},
-        {0, false, true, "node 1 (n1): it wants a copy of the code, and there is none"},
-    };
+    } vectors[] = {{ENOSPC, false, false, "node 1 (n1): code.tar: No space left on device"},
+                   {0, true, false, "node 1 (n1): it wants a copy of the code, and there is none"},
+                   {0, false, true, "node 1 (n1): it wants a copy of the code, and there is none"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         BENCH(bench);
         bench.error = vectors[i].error;

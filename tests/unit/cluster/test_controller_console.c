@@ -175,9 +175,8 @@ static void catch_up_late(unsigned turn)
         fake.nodes[2].behind = false;
 }
 
-/* What a node has still to show is waited for as long as it takes, whatever
- * limit the run before came to, and what comes after that is shown to nobody.
- */
+/* What a node has still to show is waited for as long as it takes, whatever limit the run before
+ * came to, and what comes after that is shown to nobody. */
 TEST_WITH(start_behind, end_behind, waits_for_all_that_is_left)
 {
     fake.controller.timed_out = true;

@@ -33,14 +33,12 @@ TEST(a_refusal_has_a_status_and_a_reason)
         const char *why;
         enum jr_status status;
         const char *text;
-    } vectors[] = {
-        {JR_STATUS_UNRESOLVED, "no GPU", JR_STATUS_UNRESOLVED, "node 1 (gpu07): no GPU"},
-        {JR_STATUS_LAUNCH, "", JR_STATUS_LAUNCH, "node 1 (gpu07): it does not say why"},
-        {0, "x", JR_STATUS_LAUNCH, "node 1 (gpu07): x"},
-        {-1, "x", JR_STATUS_LAUNCH, "node 1 (gpu07): x"},
-        {JR_STATUS_LAUNCH + 1, "x", JR_STATUS_LAUNCH, "node 1 (gpu07): x"},
-        {1, "x", (enum jr_status)1, "node 1 (gpu07): x"},
-    };
+    } vectors[] = {{JR_STATUS_UNRESOLVED, "no GPU", JR_STATUS_UNRESOLVED, "node 1 (gpu07): no GPU"},
+                   {JR_STATUS_LAUNCH, "", JR_STATUS_LAUNCH, "node 1 (gpu07): it does not say why"},
+                   {0, "x", JR_STATUS_LAUNCH, "node 1 (gpu07): x"},
+                   {-1, "x", JR_STATUS_LAUNCH, "node 1 (gpu07): x"},
+                   {JR_STATUS_LAUNCH + 1, "x", JR_STATUS_LAUNCH, "node 1 (gpu07): x"},
+                   {1, "x", (enum jr_status)1, "node 1 (gpu07): x"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char line[256];
         fake_start();
@@ -134,11 +132,9 @@ TEST(hands_on_what_ranks_have_left)
         enum jr_node_state state;
         bool stopped;
         const char *taken;
-    } vectors[] = {
-        {JR_NODE_RUNNING, false, "abcd"},
-        {JR_NODE_RUNNING, true, "abcd"},
-        {JR_NODE_LOST, true, ""},
-    };
+    } vectors[] = {{JR_NODE_RUNNING, false, "abcd"},
+                   {JR_NODE_RUNNING, true, "abcd"},
+                   {JR_NODE_LOST, true, ""}};
     const struct jr_sender sender = {.node = 2};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct left left = {.text = JR_BUF_INIT};
@@ -228,8 +224,7 @@ TEST(says_who_did_not_come)
         {{JR_NODE_UNKNOWN, JR_NODE_KNOWN, JR_NODE_UNKNOWN},
          0,
          "node 0 (n0) and 1 other did not answer within 1ms (timeouts.start)"},
-        {{JR_NODE_UNKNOWN, JR_NODE_KNOWN, JR_NODE_UNKNOWN}, 2, "node 2 (n2) did not answer: gone"},
-    };
+        {{JR_NODE_UNKNOWN, JR_NODE_KNOWN, JR_NODE_UNKNOWN}, 2, "node 2 (n2) did not answer: gone"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         fake_start();
         fake.controller.options.start_ms = 1;

@@ -62,8 +62,7 @@ TEST(knows_what_may_mean_one)
     } vectors[] = {
         {SIGINT, true, true, true, false, false},   {SIGTERM, false, false, true, false, false},
         {SIGTERM, true, true, false, false, false}, {SIGTERM, true, true, true, true, false},
-        {SIGTERM, true, false, true, false, true},  {SIGTERM, false, true, true, false, true},
-    };
+        {SIGTERM, true, false, true, false, true},  {SIGTERM, false, true, true, false, true}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(FOR_EVER, vectors[i].deadline, vectors[i].requeue);
         if (!vectors[i].slurm)
@@ -114,10 +113,9 @@ TEST(asks_scontrol)
     static const struct {
         const char *script;
         bool preempted;
-    } vectors[] = {
-        {GOES_ON, false},  {PREEMPTED "; exit 1", false},      {"echo", false}, {NULL, false},
-        {PREEMPTED, true}, {ANSWER("PENDING", "2", ""), true},
-    };
+    } vectors[] = {{GOES_ON, false},  {PREEMPTED "; exit 1", false},
+                   {"echo", false},   {NULL, false},
+                   {PREEMPTED, true}, {ANSWER("PENDING", "2", ""), true}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         for (int signalled = 0; signalled < 2; signalled++) {
             bool preempted = vectors[i].preempted;
@@ -158,10 +156,7 @@ TEST(asks_again_where_scontrol_was_killed)
         bool preempted;
     } vectors[] = {
         {"kill -9 $$", 5, false},
-        {"[ -e \"${0%/*}/once\" ] || { : > \"${0%/*}/once\"; kill -9 $$; "
-         "}\n" PREEMPTED,
-         2, true},
-    };
+        {"[ -e \"${0%/*}/once\" ] || { : > \"${0%/*}/once\"; kill -9 $$; }\n" PREEMPTED, 2, true}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(vectors[i].script, true, false);
         fake.run.tries = 5;
@@ -183,10 +178,9 @@ TEST(limits_the_time)
     static const struct {
         bool deadline, end;
         uint64_t grace_ms, expected_ms; /* 0: no limit */
-    } vectors[] = {
-        {false, true, 30000, 0},     {true, false, 30000, 30000}, {true, false, 5, 5},
-        {true, true, 30000, 960000}, {true, true, 0, 990000},     {true, true, 600000, 495000},
-    };
+    } vectors[] = {{false, true, 30000, 0}, {true, false, 30000, 30000},
+                   {true, false, 5, 5},     {true, true, 30000, 960000},
+                   {true, true, 0, 990000}, {true, true, 600000, 495000}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         uint64_t expected = vectors[i].expected_ms;
         /* Slurm's end of the time is in whole seconds. */

@@ -73,15 +73,13 @@ TEST(stops_all_for_one)
         struct jr_rank_outcome rank;
         struct jr_outcome part;
         bool stop, go_on; /* what is done by `on_failure` */
-    } vectors[] = {
-        {{.end = JR_END_EXITED}, {0}, false, false},
-        {{.end = JR_END_EXITED, .exit_code = 1}, {0}, true, false},
-        {{.end = JR_END_SIGNALED, .signal = SIGKILL}, {0}, true, false},
-        {{.end = JR_END_START}, {0}, true, true},
-        {{.end = JR_END_EXITED}, {.timed_out_by = JR_TIMEOUT_RUN}, true, true},
-        {{.end = JR_END_EXITED}, {.stop_signal = SIGINT}, true, true},
-        {{.end = JR_END_EXITED}, {.runner_signal = SIGSEGV}, true, true},
-    };
+    } vectors[] = {{{.end = JR_END_EXITED}, {0}, false, false},
+                   {{.end = JR_END_EXITED, .exit_code = 1}, {0}, true, false},
+                   {{.end = JR_END_SIGNALED, .signal = SIGKILL}, {0}, true, false},
+                   {{.end = JR_END_START}, {0}, true, true},
+                   {{.end = JR_END_EXITED}, {.timed_out_by = JR_TIMEOUT_RUN}, true, true},
+                   {{.end = JR_END_EXITED}, {.stop_signal = SIGINT}, true, true},
+                   {{.end = JR_END_EXITED}, {.runner_signal = SIGSEGV}, true, true}};
     for (size_t i = 0; i < 2 * sizeof vectors / sizeof *vectors; i++) {
         bool stops = i % 2 == 0 ? vectors[i / 2].stop : vectors[i / 2].go_on;
         struct jr_rank_outcome ranks[FAKE_EACH] = {vectors[i / 2].rank, {.end = JR_END_EXITED}};

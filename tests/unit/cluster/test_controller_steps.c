@@ -75,9 +75,8 @@ TEST(a_stopped_run_has_no_limit)
 TEST(takes_what_is_the_nodes_own)
 {
     start("0-5", 0, 0);
-    EACH_PART(part,
-              "|no JSON|{}|[]|{\"steps_of\": 9, \"step\": 1}|{\"steps_of\": \"0\", \"step\": 1}|"
-              "{\"event\": \"x\"}")
+    EACH_PART(part, "|no JSON|{}|[]|{\"steps_of\": 9, \"step\": 1}|{\"steps_of\": \"0\", \"step\": "
+                    "1}|{\"event\": \"x\"}")
         CU_ASSERT_FALSE(jr_controller_steps_take(&fake.run, 0, part, strlen(part)));
     CU_ASSERT_FALSE(tell(0, 2, 3));
     CU_ASSERT_FALSE(tell(1, 1, 3));

@@ -155,8 +155,7 @@ TEST(refuses_a_folder_that_is_not_its_own)
         {"mkdir -m 700 home/.cache/jobrun; mkdir -m 770 home/.cache/jobrun/$d;", "others may use "},
         {"mkdir -m 700 home/.cache/jobrun; ln -s $PWD/other home/.cache/jobrun/$d;", " is a link"},
         {": >home/.cache/jobrun;", "cannot copy jobrun: no room: mkdir: "},
-        {"HOME=;", "there is no home folder"},
-    };
+        {"HOME=;", "there is no home folder"}};
     char before[512];
     read_copy(RUNS);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {

@@ -63,8 +63,7 @@ TEST(loses_those_that_are_silent)
         {0, 1, 0, BRACED({M, 0, 6}), "any node since"},
         {0, 0, 0, BRACED({M, 1, 6}), "node 1 (n1), nor of 1 other, since"},
         {JR_ON_FAILURE_CONTINUE, 0, 0,
-         BRACED({M, 5, 2}, {M - 1, 1, 2}, {1, 1, 6}, {100, 1, 6}, {M, 0, 7}), "node 1 (n1) since"},
-    };
+         BRACED({M, 5, 2}, {M - 1, 1, 2}, {1, 1, 6}, {100, 1, 6}, {M, 0, 7}), "node 1 (n1) since"}};
     JR_EACH(row, rows) {
         bool goes_on = row->on_failure == JR_ON_FAILURE_CONTINUE;
         uint64_t before = jr_clock_ns();

@@ -51,8 +51,7 @@ TEST(carries_all_of_it)
          .cpu_ns = 8,
          .log_errno = 28,
          .dropped = {10, 11}},
-        {.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2, .exit_code = 1},
-    };
+        {.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2, .exit_code = 1}};
     struct jr_rank_outcome got_ranks[2];
     memset(got_ranks, 0xff, sizeof got_ranks);
     struct jr_outcome outcome = {.started_ns = 1,

@@ -5,11 +5,10 @@
 
 TEST(refuses_what_is_no_frame)
 {
-    EACH_PART(part,
-              "|hello|{|{\"n\":1}|{\"n\":-1,\"t\":\"hello\"}|{\"n\":4294967296,\"t\":\"hello\"}|"
-              "{\"n\":1.0,\"t\":\"hello\"}|{\"n\":\"1\",\"t\":\"hello\"}|{\"n\":1,\"t\":7}|"
-              "{\"t\":\"hello\",\"n\":1}| {\"n\":1,\"t\":\"hello\"}|{\"n\" :1,\"t\":\"hello\"}|"
-              "{\"n\":1,\"t\":\"hello\"} x|{\"n\":1,\"t\":\"hel")
+    EACH_PART(part, "|hello|{|{\"n\":1}|{\"n\":-1,\"t\":\"hello\"}|{\"n\":4294967296,\"t\":"
+                    "\"hello\"}|{\"n\":1.0,\"t\":\"hello\"}|{\"n\":\"1\",\"t\":\"hello\"}|{\"n\":1,"
+                    "\"t\":7}|{\"t\":\"hello\",\"n\":1}| {\"n\":1,\"t\":\"hello\"}|{\"n\" "
+                    ":1,\"t\":\"hello\"}|{\"n\":1,\"t\":\"hello\"} x|{\"n\":1,\"t\":\"hel")
         CU_ASSERT_PTR_NULL(jr_message_read(part, strlen(part)));
 }
 
@@ -18,10 +17,7 @@ TEST(reads_the_first_node_and_the_last)
     static const struct {
         const char *line;
         json_int_t node;
-    } vectors[] = {
-        {"{\"n\":0,\"t\":\"hello\"}", 0},
-        {"{\"n\":4294967295,\"t\":\"\"}", 4294967295},
-    };
+    } vectors[] = {{"{\"n\":0,\"t\":\"hello\"}", 0}, {"{\"n\":4294967295,\"t\":\"\"}", 4294967295}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         json_auto_t *frame = jr_message_read(vectors[i].line, strlen(vectors[i].line));
         CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
@@ -33,8 +29,7 @@ TEST(reads_the_first_node_and_the_last)
 TEST(each_is_read_as_it_was_written)
 {
     for (unsigned type = 0; type < JR_MESSAGE_COUNT; type++) {
-        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-        struct jr_buf again JR_BUF_CLEANUP = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, again = JR_BUF_INIT;
         bool from_node = type < JR_MESSAGE_FROM_COUNT;
         struct jr_message got, message = {.type = (enum jr_message_type)type,
                                           .node = from_node ? 7 : 0,
@@ -132,8 +127,7 @@ TEST(refuses_what_is_no_base64)
 /* Through frames and back, byte for byte; none is longer than srun keeps. */
 static void carry(const char *bytes, size_t len)
 {
-    struct jr_buf sent JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf got JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf sent = JR_BUF_INIT, got = JR_BUF_INIT;
     struct jr_inlet inlet RELEASE(jr_inlet_release) = {0};
     const char *line;
     size_t line_len, frames = 0;
@@ -181,8 +175,7 @@ TEST(knows_its_flows)
 TEST(a_transport_may_carry_more)
 {
     static char bytes[100000];
-    struct jr_buf few JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf many JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf few = JR_BUF_INIT, many = JR_BUF_INIT;
     size_t lines = 0;
     jr_channel_put(&many, &(struct jr_sender){.node = 1}, JR_CHANNEL_OUT, bytes, sizeof bytes);
     jr_channel_put(&few, &(struct jr_sender){1, 50000}, JR_CHANNEL_OUT, bytes, sizeof bytes);

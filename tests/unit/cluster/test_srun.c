@@ -43,8 +43,7 @@ TEST(hears_of_lost_nodes_and_of_nothing_else)
         {"srun: error: Node failure on gpu-n2", 1, "n2", false},
         {"srun: error: Node failure on n1,n2", 1, "n2", true},
         {"srun: error: Node failure on n1,n2", 0, "n1", true},
-        {"srun: error: Unable to create step for job 7: busy", 0, "n1", false},
-    };
+        {"srun: error: Unable to create step for job 7: busy", 0, "n1", false}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const struct vector *v = &vectors[i];
         if (jr_srun_transport.has_lost(v->line, v->node, v->host) == v->lost)
@@ -203,8 +202,7 @@ TEST(says_why_srun_cannot_be_started)
          0},
         {"x", "could not start srun: Permission denied", 0},
         {"x", "could not start srun: Too many open files", 1},
-        {"x", "could not start srun: Too many open files", 5},
-    };
+        {"x", "could not start srun: Too many open files", 5}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char *const envp[] = {NULL};
         struct path path;

@@ -95,8 +95,7 @@ TEST(advises_by_what_ssh_says)
         {"cannot copy jobrun: /home/u/.cache/jobrun is a link",
          "make it a folder that is the user's alone (chmod 700), remove it, or "
          "name a jobrun that is installed: -s engine.ssh.program=PATH",
-         true},
-    };
+         true}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_ssh_transport.add_advice(&text, vectors[i].line, "gpu01", NULL);
@@ -112,8 +111,7 @@ TEST(advises_with_the_options_that_are_stated)
     const struct jr_ssh ssh = {.options = words, .options_count = 5};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_ssh_transport.add_advice(&text, "Permission denied (publickey).", "gpu01", &ssh);
-    JR_ASSERT_TEXT(text.data,
-                   "jobrun never asks for a password: give it a key (ssh-copy-id -p 2222 "
-                   "-o ProxyJump=gate '-oIdentityFile=a b' gpu01), and try: "
-                   "ssh -p 2222 -J gate '-oIdentityFile=a b' -o BatchMode=yes gpu01 true");
+    JR_ASSERT_TEXT(text.data, "jobrun never asks for a password: give it a key (ssh-copy-id -p "
+                              "2222 -o ProxyJump=gate '-oIdentityFile=a b' gpu01), and try: ssh -p "
+                              "2222 -J gate '-oIdentityFile=a b' -o BatchMode=yes gpu01 true");
 }

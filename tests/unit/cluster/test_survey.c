@@ -9,10 +9,9 @@
 #include "generated/version.h"
 #include "scratch.h"
 
-/* An agent, but for what it says of itself: $1 is its number, $2 its version,
- * $3 how far it is ahead, in seconds, and $4 what it answers to `listen` and
- * `reach`; -1 is that nobody can listen, with -2 it ends
- * there, and with 7 it says that it listens without being asked. */
+/* An agent, but for what it says of itself: $1 is its number, $2 its version, $3 how far it is
+ * ahead, in seconds, and $4 what it answers to `listen` and `reach`; -1 is that nobody can listen,
+ * with -2 it ends there, and with 7 it says that it listens without being asked. */
 #define AGENT                                                                                      \
     "n=$1; stamp() { date +%s%N; }; read -r line; at=$(stamp)\n"                                   \
     "wall=$((at + $3 * 1000000000))\n"                                                             \

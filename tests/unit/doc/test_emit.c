@@ -26,8 +26,7 @@ static void check_string(const char *text, const char *expected)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_node *root = jr_node_mapping(&arena);
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, line = JR_BUF_INIT;
     jr_node_set(&arena, root, "k", jr_node_scalar(&arena, text, false));
     CU_ASSERT_FALSE_FATAL(arena.failed);
     jr_doc_emit(&out, root);
@@ -85,8 +84,7 @@ TEST(writes_lines_literally)
 TEST(writes_blocks)
 {
     check("{a: {b: {c: 1}}, d: [[x, [y]], {}, []], e: {}}",
-          "a:\n  b:\n    c: 1\n"
-          "d:\n  - - x\n    - [\"y\"]\n  - {}\n  - []\ne: {}\n");
+          "a:\n  b:\n    c: 1\nd:\n  - - x\n    - [\"y\"]\n  - {}\n  - []\ne: {}\n");
     check("- {a: 1, b: [x]}\n- - c: 2\n    d: |\n      l\n      m\n",
           "- a: 1\n  b: [x]\n- - c: 2\n    d: |\n      l\n      m\n");
     check("[]", "[]\n");
@@ -98,8 +96,7 @@ TEST(writes_blocks)
 TEST(keeps_the_text_of_values)
 {
     check("[1, 1e3, +.5, True, ~, NULL, -.INF, .nan, 99999999999999999999]",
-          "- 1\n- 1e3\n- +.5\n- True\n- ~\n- NULL\n- -.INF\n- .nan\n"
-          "- 99999999999999999999\n");
+          "- 1\n- 1e3\n- +.5\n- True\n- ~\n- NULL\n- -.INF\n- .nan\n- 99999999999999999999\n");
     check("a:\nb: [~, 'a,b', \"a'b\"]\n", "a: null\nb: [~, \"a,b\", a'b]\n");
     check("a: 0x10\nb: yes\nc: '1'\n", "a: \"0x10\"\nb: \"yes\"\nc: \"1\"\n");
 }
@@ -113,8 +110,7 @@ TEST(writes_keys_as_text)
 /* libyaml reads `key:` up to 1,024 characters. */
 TEST(writes_long_keys)
 {
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf expected JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, expected = JR_BUF_INIT;
     jr_buf_str(&text, "a:\n - ? ");
     jr_buf_fill(&text, 'x', 5000);
     jr_buf_str(&text, "\n   : {b: c}\n");
@@ -335,8 +331,7 @@ TEST(another_reader_agrees)
     char path[] = "/tmp/jr-emit-XXXXXX";
     int fd = mkstemp(path);
     CU_ASSERT_TRUE_FATAL(fd >= 0);
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf expected JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, expected = JR_BUF_INIT;
     for (uint64_t seed = 0; seed < 300; seed++) {
         struct random random;
         const struct jr_node *root = random_root(&random, seed);

@@ -29,24 +29,22 @@ static struct loaded assemble(const char *top, const struct page *pages)
     return assemble_chosen(top, pages, NULL);
 }
 
-static const struct page pages[] = {
-    {"named", "extends: {one: left}\nd: named\n"},
-    {"base", "a: base\nb: base\nmap: {a: {k: base}}\nl: [1, 2]\n"},
-    {"left", "extends: base\nb: left\nc: left\n"},
-    {"right", "extends: [base]\nc: right\ntemplate: true\n"},
-    {"again", "extends: [left, right]\nb: null\n"},
-    {"loop", "extends: loop\n"},
-    {"ping", "extends: pong\n"},
-    {"pong", "extends: [base, ping]\n"},
-    {"up", "extends: top\n"},
-    {"top", "extends: up\n"},
-    {"list", "- a\n"},
-    {"bad", "a: [\n"},
-    {"twice", "k: 1\nk: 2\n"},
-    {"null", "extends: null\n"},
-    {"dollars", "a: ${b}\n"},
-    {0},
-};
+static const struct page pages[] = {{"named", "extends: {one: left}\nd: named\n"},
+                                    {"base", "a: base\nb: base\nmap: {a: {k: base}}\nl: [1, 2]\n"},
+                                    {"left", "extends: base\nb: left\nc: left\n"},
+                                    {"right", "extends: [base]\nc: right\ntemplate: true\n"},
+                                    {"again", "extends: [left, right]\nb: null\n"},
+                                    {"loop", "extends: loop\n"},
+                                    {"ping", "extends: pong\n"},
+                                    {"pong", "extends: [base, ping]\n"},
+                                    {"up", "extends: top\n"},
+                                    {"top", "extends: up\n"},
+                                    {"list", "- a\n"},
+                                    {"bad", "a: [\n"},
+                                    {"twice", "k: 1\nk: 2\n"},
+                                    {"null", "extends: null\n"},
+                                    {"dollars", "a: ${b}\n"},
+                                    {0}};
 
 TEST(puts_together)
 {
@@ -67,8 +65,7 @@ TEST(puts_together)
         {"extends: {a: right, y: left}\nl: null\nmap: null\n", "a: base\nb: left\nc: left\n"},
         {"extends: {n: null}\na: 1\n", "a: 1\n"},
         {"extends: right\ntemplate: true\nl: null\nmap: null\n",
-         "a: base\nb: base\nc: right\ntemplate: true\n"},
-    };
+         "a: base\nb: base\nc: right\ntemplate: true\n"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct loaded got = assemble(vectors[i].top, pages);
         CU_ASSERT_EQUAL(got.result, 0);
@@ -82,28 +79,26 @@ TEST(refuses)
 {
     static const struct {
         const char *top, *found;
-    } vectors[] = {
-        {"extends: none", "0118@1:10 extends"},
-        {"extends: [base, none, list]", "0118@1:17 extends\n0118@1:23 extends"},
-        {"extends: top", "0120@1:10 extends"},
-        {"extends: loop", "0120@1:10 extends"},
-        {"extends: ping", "0120@1:17 extends"},
-        {"extends: up", "0120@1:10 extends"},
-        {"extends: bad", "0102@1:4"},
-        {"extends: twice", "0106@2:1"},
-        {"extends:", "0211@1:9 extends"},
-        {"extends: ''", "0211@1:10 extends"},
-        {"extends: {a: b}", "0118@1:14 extends"},
-        {"extends: {a: [base]}", "0211@1:14 extends"},
-        {"extends: {a: base, b: '${c}'}", "0211@1:23 extends"},
-        {"extends: {a b: base}", "0211@1:11 extends"},
-        {"extends: {a: top}", "0120@1:14 extends"},
-        {"extends: [base, [base]]", "0211@1:17 extends"},
-        {"extends: null", "0211@1:10 extends"},
-        {"extends: [null]", "0211@1:11 extends"},
-        {"extends: '${a}'", "0211@1:10 extends"},
-        {"extends: 'null'", "0211@1:10 extends"},
-    };
+    } vectors[] = {{"extends: none", "0118@1:10 extends"},
+                   {"extends: [base, none, list]", "0118@1:17 extends\n0118@1:23 extends"},
+                   {"extends: top", "0120@1:10 extends"},
+                   {"extends: loop", "0120@1:10 extends"},
+                   {"extends: ping", "0120@1:17 extends"},
+                   {"extends: up", "0120@1:10 extends"},
+                   {"extends: bad", "0102@1:4"},
+                   {"extends: twice", "0106@2:1"},
+                   {"extends:", "0211@1:9 extends"},
+                   {"extends: ''", "0211@1:10 extends"},
+                   {"extends: {a: b}", "0118@1:14 extends"},
+                   {"extends: {a: [base]}", "0211@1:14 extends"},
+                   {"extends: {a: base, b: '${c}'}", "0211@1:23 extends"},
+                   {"extends: {a b: base}", "0211@1:11 extends"},
+                   {"extends: {a: top}", "0120@1:14 extends"},
+                   {"extends: [base, [base]]", "0211@1:17 extends"},
+                   {"extends: null", "0211@1:10 extends"},
+                   {"extends: [null]", "0211@1:11 extends"},
+                   {"extends: '${a}'", "0211@1:10 extends"},
+                   {"extends: 'null'", "0211@1:10 extends"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct loaded got = assemble(vectors[i].top, pages);
         CU_ASSERT_EQUAL(got.result, -1);
@@ -117,23 +112,21 @@ TEST(takes_choices)
 {
     static const struct {
         const char *top, *option, *merged, *found;
-    } vectors[] = {
-        {"extends: {one: left}\nl: null\nmap: null\n", "extends.one=right",
-         "a: base\nb: base\nc: right\n", ""},
-        {"extends: {one: left}\na: 1\n", "extends.one=null", "a: 1\n", ""},
-        {"extends: {one: null}\nl: null\nmap: null\n", "extends.one=right",
-         "a: base\nb: base\nc: right\n", ""},
-        /* the name may be a parent's */
-        {"extends: named\nl: null\nmap: null\n", "extends.one=right",
-         "a: base\nb: base\nc: right\nd: named\n", ""},
-        {"extends: {one: left}", "extends.on=right", NULL, "0228@1:9 extends.on"},
-        {"extends: left", "extends.one=right", NULL, "0228@1:9 extends.one"},
-        {"a: 1", "extends.one=right", NULL, "0228@1:9 extends.one"},
-        {"a: 1", "extends.=right", NULL, "0228@1:9 extends."},
-        {"extends: {one: left}", "extends.one=[right]", NULL, "0211@1:13 extends"},
-        {"extends: {one: left}", "extends.one=none", NULL, "0118@1:13 extends"},
-        {"extends: {one: left}", "extends.one=#", NULL, "0227@1:1 extends.one"},
-    };
+    } vectors[] = {{"extends: {one: left}\nl: null\nmap: null\n", "extends.one=right",
+                    "a: base\nb: base\nc: right\n", ""},
+                   {"extends: {one: left}\na: 1\n", "extends.one=null", "a: 1\n", ""},
+                   {"extends: {one: null}\nl: null\nmap: null\n", "extends.one=right",
+                    "a: base\nb: base\nc: right\n", ""},
+                   /* the name may be a parent's */
+                   {"extends: named\nl: null\nmap: null\n", "extends.one=right",
+                    "a: base\nb: base\nc: right\nd: named\n", ""},
+                   {"extends: {one: left}", "extends.on=right", NULL, "0228@1:9 extends.on"},
+                   {"extends: left", "extends.one=right", NULL, "0228@1:9 extends.one"},
+                   {"a: 1", "extends.one=right", NULL, "0228@1:9 extends.one"},
+                   {"a: 1", "extends.=right", NULL, "0228@1:9 extends."},
+                   {"extends: {one: left}", "extends.one=[right]", NULL, "0211@1:13 extends"},
+                   {"extends: {one: left}", "extends.one=none", NULL, "0118@1:13 extends"},
+                   {"extends: {one: left}", "extends.one=#", NULL, "0227@1:1 extends.one"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct loaded got = assemble_chosen(vectors[i].top, pages, vectors[i].option);
         toy_found(&got.diags, vectors[i].found);

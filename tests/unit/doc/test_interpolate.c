@@ -53,8 +53,7 @@ TEST(fills)
         {"b: ${entry.shell}\nentry: {shell: \"${c}\"}\n", "b: ${c}\nentry:\n  shell: ${c}\n"},
         {"b: '${env:EMPTY}'\n", "b: \"\"\n"},
         {"b: ${env:EMPTY}\n", "b: null\n"},
-        {"a: |\n  x ${c}\n  y\nc: 1\n", "a: |\n  x 1\n  y\nc: 1\n"},
-    };
+        {"a: |\n  x ${c}\n  y\nc: 1\n", "a: |\n  x 1\n  y\nc: 1\n"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct loaded got = fill(vectors[i].text, &plain);
         toy_found(&got.diags, "");
@@ -65,50 +64,48 @@ TEST(fills)
 
 static const struct {
     const char *text, *found;
-} mistakes[] = {
-    {"b: ${\n", "0220@1:4 b"},
-    {"b: x${}y\n", "0220@1:5 b"},
-    {"b: ${ c }\nc: 1\n", "0220@1:4 b"},
-    {"b: ${c.}\nc: 1\n", "0220@1:4 b"},
-    {"b: ${c..d}\nc: 1\n", "0220@1:4 b"},
-    {"b: ${list[x]}\nlist: [1]\n", "0220@1:4 b"},
-    {"b: ${env:}\n", "0220@1:4 b"},
-    {"b: ${env:1}\n", "0220@1:4 b"},
-    {"b: ${env:A-B}\n", "0220@1:4 b"},
-    {"b: ${env:A:+B}\n", "0220@1:4 b"},
-    {"b: ${c:-d}\nc: 1\n", "0220@1:4 b"},
-    {"b: ${c}\n", "0221@1:4 b"},
-    {"b: ${vars.c}\nvars: {d: 1}\n", "0221@1:4 b"},
-    {"b: ${vars.c}\n", "0221@1:4 b"},
-    {"b: ${list[1]}\nlist: [1]\n", "0221@1:4 b"},
-    {"b: ${c.d}\nc: 1\n", "0221@1:4 b"},
-    {"b: ${x-a}\nx-a: 1\n", "0221@1:4 b"},
-    {"b: ${x-a.k}\nx-a: {k: 1}\n", "0221@1:4 b"},
-    {"b: ${size}\n", "0222@1:4 b"},
-    {"b: ${size}\nsize: ~\n", "0222@1:4 b"},
-    {"b: ${size}\nsize: auto\n", "0222@1:4 b"},
-    {"b: ${size}\nsize: \"???\"\n", "0222@1:4 b"},
-    {"b: ${size}\nsize: ${env:EMPTY}\n", "0222@1:4 b"},
-    {"b: ${map.b}\nmap: {b: null}\n", "0222@1:4 b"},
-    {"b: ${map.b}\nmap: {}\n", "0222@1:4 b"},
-    {"b: ${back.default}\n", "0222@1:4 b"},
-    {"b: ${env.A}\nenv: {A: \"???\"}\n", "0222@1:4 b"},
-    {"b: ${vars.a}\nvars: {a: \"???\"}\n", ""},
-    {"b: ${b}\n", "0223@1:4 b"},
-    {"b: ${c}\nc: ${d}\nd: ${b}\n", "0223@3:4 d"},
-    {"a: ${b}\nb: ${c}\nc: ${b}\nd: ${a}\n", "0223@3:4 c"},
-    {"b: ${c}\nc: [1]\n", "0224@1:4 b"},
-    {"b: ${c}\nc: {d: 1}\n", "0224@1:4 b"},
-    {"b: ${env:NO}\n", "0225@1:4 b"},
-    {"b: ${env:BAD}\n", "0225@1:4 b"},
-    {"b: ${env:NO:-${env:NO}}\n", "0225@1:14 b"},
-    /* of the parts of a scalar each, and of the place where it is written */
-    {"b: x${c} ${d}\n", "0221@1:5 b\n0221@1:10 b"},
-    {"b: \"x${c}\"\n", "0221@1:6 b"},
-    {"b: |\n  one\n  x ${c}\n", "0221@3:5 b"},
-    {"b: ${c}\nc: ${d}\n", "0221@2:4 c"},
-    {"list: [a, \"${c}\"]\n", "0221@1:12 list[1]"},
-};
+} mistakes[] = {{"b: ${\n", "0220@1:4 b"},
+                {"b: x${}y\n", "0220@1:5 b"},
+                {"b: ${ c }\nc: 1\n", "0220@1:4 b"},
+                {"b: ${c.}\nc: 1\n", "0220@1:4 b"},
+                {"b: ${c..d}\nc: 1\n", "0220@1:4 b"},
+                {"b: ${list[x]}\nlist: [1]\n", "0220@1:4 b"},
+                {"b: ${env:}\n", "0220@1:4 b"},
+                {"b: ${env:1}\n", "0220@1:4 b"},
+                {"b: ${env:A-B}\n", "0220@1:4 b"},
+                {"b: ${env:A:+B}\n", "0220@1:4 b"},
+                {"b: ${c:-d}\nc: 1\n", "0220@1:4 b"},
+                {"b: ${c}\n", "0221@1:4 b"},
+                {"b: ${vars.c}\nvars: {d: 1}\n", "0221@1:4 b"},
+                {"b: ${vars.c}\n", "0221@1:4 b"},
+                {"b: ${list[1]}\nlist: [1]\n", "0221@1:4 b"},
+                {"b: ${c.d}\nc: 1\n", "0221@1:4 b"},
+                {"b: ${x-a}\nx-a: 1\n", "0221@1:4 b"},
+                {"b: ${x-a.k}\nx-a: {k: 1}\n", "0221@1:4 b"},
+                {"b: ${size}\n", "0222@1:4 b"},
+                {"b: ${size}\nsize: ~\n", "0222@1:4 b"},
+                {"b: ${size}\nsize: auto\n", "0222@1:4 b"},
+                {"b: ${size}\nsize: \"???\"\n", "0222@1:4 b"},
+                {"b: ${size}\nsize: ${env:EMPTY}\n", "0222@1:4 b"},
+                {"b: ${map.b}\nmap: {b: null}\n", "0222@1:4 b"},
+                {"b: ${map.b}\nmap: {}\n", "0222@1:4 b"},
+                {"b: ${back.default}\n", "0222@1:4 b"},
+                {"b: ${env.A}\nenv: {A: \"???\"}\n", "0222@1:4 b"},
+                {"b: ${vars.a}\nvars: {a: \"???\"}\n", ""},
+                {"b: ${b}\n", "0223@1:4 b"},
+                {"b: ${c}\nc: ${d}\nd: ${b}\n", "0223@3:4 d"},
+                {"a: ${b}\nb: ${c}\nc: ${b}\nd: ${a}\n", "0223@3:4 c"},
+                {"b: ${c}\nc: [1]\n", "0224@1:4 b"},
+                {"b: ${c}\nc: {d: 1}\n", "0224@1:4 b"},
+                {"b: ${env:NO}\n", "0225@1:4 b"},
+                {"b: ${env:BAD}\n", "0225@1:4 b"},
+                {"b: ${env:NO:-${env:NO}}\n", "0225@1:14 b"},
+                /* of the parts of a scalar each, and of the place where it is written */
+                {"b: x${c} ${d}\n", "0221@1:5 b\n0221@1:10 b"},
+                {"b: \"x${c}\"\n", "0221@1:6 b"},
+                {"b: |\n  one\n  x ${c}\n", "0221@3:5 b"},
+                {"b: ${c}\nc: ${d}\n", "0221@2:4 c"},
+                {"list: [a, \"${c}\"]\n", "0221@1:12 list[1]"}};
 
 TEST(refuses)
 {
@@ -159,13 +156,11 @@ TEST(explains)
                          "read | the spec does not state it\n"},
         {"b: ${list}\nlist: [1]\n", "1:4-11 0224 'list' is a list: only scalars can be inserted | "
                                     "name an entry: ${list[0]}\n"},
-        {"b: ${map}\nmap: {a: 1}\n",
-         "1:4-10 0224 'map' is a mapping: only scalars can be inserted | "
-         "name an entry: ${map.a}\n"},
+        {"b: ${map}\nmap: {a: 1}\n", "1:4-10 0224 'map' is a mapping: only scalars can be inserted "
+                                     "| name an entry: ${map.a}\n"},
         {"b: ${b}\n", "1:4-8 0223 ${...} goes in a circle: b -> b\n"},
         {"b: ${c}\nc: ${d}\nd: ${b}\n", "3:4-8 0223 ${...} goes in a circle: b -> c -> d -> b\n"},
-        {"a: ${b}\nb: ${c}\nc: ${b}\n", "3:4-8 0223 ${...} goes in a circle: b -> c -> b\n"},
-    };
+        {"a: ${b}\nb: ${c}\nc: ${b}\n", "3:4-8 0223 ${...} goes in a circle: b -> c -> b\n"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct loaded got = fill(vectors[i].text, &plain);
         check_findings(vectors[i].text, &got.diags, vectors[i].finding);
@@ -190,9 +185,8 @@ TEST(hides_secrets)
     static char *outer[] = {one, same, two, none, open, NULL};
     struct jr_interpolate how = plain;
     how.environ = outer;
-    struct loaded got = fill("a: ${env:A_TOKEN}\nb: ${env:B_TOKEN}\n"
-                             "c: <${env:C_TOKEN}>\nd: ${env:D_TOKEN}\n"
-                             "e: ${env:E}\nf: ${env:C_TOKEN}\n",
+    struct loaded got = fill("a: ${env:A_TOKEN}\nb: ${env:B_TOKEN}\nc: <${env:C_TOKEN}>\nd: "
+                             "${env:D_TOKEN}\ne: ${env:E}\nf: ${env:C_TOKEN}\n",
                              &how);
     toy_found(&got.diags, "");
     CU_ASSERT_EQUAL_FATAL(got.doc.hidden.count, 2);
@@ -214,9 +208,8 @@ static const struct jr_filled *filled_of(const struct loaded *got, const char *p
 
 TEST(guesses)
 {
-    static const char text[] = "a: ${env:SET}\nb: x-${a}\nc: ${env:NO:-d}\n"
-                               "vars: {v: \"???\"}\nd: ${vars.v}\nenv: {E: \"???\"}\ne: ${env.E}\n"
-                               "f: ${env:HF_TOKEN}\n";
+    static const char text[] = "a: ${env:SET}\nb: x-${a}\nc: ${env:NO:-d}\nvars: {v: \"???\"}\nd: "
+                               "${vars.v}\nenv: {E: \"???\"}\ne: ${env.E}\nf: ${env:HF_TOKEN}\n";
     static char *const allowed[] = {(char *)"HF_*", NULL};
     struct jr_interpolate how = plain;
     how.guess = true;
@@ -269,12 +262,10 @@ TEST(undoes)
         {"a: --t=${env:HF_TOKEN}!\n", "a: --t=${env:HF_TOKEN}!\n"},
         {"a: ${env:HF_TOKEN:-${b}}\nb: 1\n", "a: ${env:HF_TOKEN}\nb: 1\n"},
         {"a: ${env:HF_TOKEN}\nb: <${a}>\nc: ${b}${b}\n",
-         "a: ${env:HF_TOKEN}\nb: <${env:HF_TOKEN}>\n"
-         "c: <${env:HF_TOKEN}><${env:HF_TOKEN}>\n"},
+         "a: ${env:HF_TOKEN}\nb: <${env:HF_TOKEN}>\nc: <${env:HF_TOKEN}><${env:HF_TOKEN}>\n"},
         {"a: $$${env:HF_TOKEN}$${b}\n", "a: $$${env:HF_TOKEN}$${b}\n"},
         {"a: ${env:D}${env:HF_TOKEN}\n", "a: $$${env:HF_TOKEN}\n"},
-        {"entry: {shell: \"${a}\"}\n", "entry:\n  shell: ${a}\n"},
-    };
+        {"entry: {shell: \"${a}\"}\n", "entry:\n  shell: ${a}\n"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct loaded got = fill(vectors[i].text, &plain);
         toy_found(&got.diags, "");

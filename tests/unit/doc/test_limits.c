@@ -61,8 +61,7 @@ TEST(refuses_depth)
         {"", "[\n", MIB / 2, "", "JR0108"}, {"", "- ", MIB / 2, "", "JR0108"},
         {"", "? ", MIB / 2, "", "JR0108"},  {"", "[", 65, "", "JR0108"},
         {"", "- ", 65, "x", "JR0108"},      {"", "- ", 64, "x", NULL},
-        {"- ", "&a [", 64, "", "JR0108"},
-    };
+        {"- ", "&a [", 64, "", "JR0108"}};
     CHECK_ALL(cases);
 }
 
@@ -87,11 +86,9 @@ TEST(refuses_depth_by_aliases)
 
 TEST(refuses_size)
 {
-    static const struct repeated cases[] = {
-        {"a: ", "x", MIB - 2, "", "JR0101"},
-        {"a: ", "x", MIB - 3, "", NULL},
-        {"", "x", 2 * MIB, "", "JR0101"},
-    };
+    static const struct repeated cases[] = {{"a: ", "x", MIB - 2, "", "JR0101"},
+                                            {"a: ", "x", MIB - 3, "", NULL},
+                                            {"", "x", 2 * MIB, "", "JR0101"}};
     CHECK_ALL(cases);
 }
 
@@ -100,8 +97,7 @@ TEST(refuses_many_nodes)
     static const struct repeated cases[] = {
         {"[", "a,", 100000, "]", "JR0109"},      {"[", "a,", 99999, "]", NULL},
         {"", "- a\n", MIB / 4, "", "JR0109"},    {"[", "? a,", MIB / 5, "]", "JR0109"},
-        {"", "- &a x\n", MIB / 7, "", "JR0109"}, {"", "- !!str\n", MIB / 8, "", "JR0109"},
-    };
+        {"", "- &a x\n", MIB / 7, "", "JR0109"}, {"", "- !!str\n", MIB / 8, "", "JR0109"}};
     CHECK_ALL(cases);
 }
 
@@ -120,10 +116,8 @@ TEST(refuses_alias_bombs)
 
 TEST(refuses_many_or_large_aliases)
 {
-    static const struct repeated cases[] = {
-        {"- &a x\n", "- *a\n", 1001, "", "JR0110"},
-        {"- &a x\n", "- *a\n", 1000, "", NULL},
-    };
+    static const struct repeated cases[] = {{"- &a x\n", "- *a\n", 1001, "", "JR0110"},
+                                            {"- &a x\n", "- *a\n", 1000, "", NULL}};
     CHECK_ALL(cases);
     struct jr_buf text = repeat("- &a ", "x", MIB / 2, "\n- *a\n- *a\n- *a\n");
     check(&text, "large aliases", "JR0110");
@@ -148,16 +142,14 @@ TEST(allows_the_word_in_a_text)
 
 TEST(reads_long_things_fast)
 {
-    static const struct repeated cases[] = {
-        {"", "a", MIB - 4, ": b", "JR0102"},
-        {"&", "a", MIB - 4, " x", NULL},
-        {"a: \"", "\\x41", MIB / 4 - 2, "\"", NULL},
-        {"a: |\n", "  b\n", MIB / 4 - 2, "", NULL},
-        {"a: >\n", " b\n\n", MIB / 4 - 2, "", NULL},
-        {"", "#\n", MIB / 2, "", "JR0116"},
-        {"", "\n", MIB, "", "JR0116"},
-        {"a: '", "\n", MIB - 4, "", "JR0102"},
-    };
+    static const struct repeated cases[] = {{"", "a", MIB - 4, ": b", "JR0102"},
+                                            {"&", "a", MIB - 4, " x", NULL},
+                                            {"a: \"", "\\x41", MIB / 4 - 2, "\"", NULL},
+                                            {"a: |\n", "  b\n", MIB / 4 - 2, "", NULL},
+                                            {"a: >\n", " b\n\n", MIB / 4 - 2, "", NULL},
+                                            {"", "#\n", MIB / 2, "", "JR0116"},
+                                            {"", "\n", MIB, "", "JR0116"},
+                                            {"a: '", "\n", MIB - 4, "", "JR0102"}};
     CHECK_ALL(cases);
 }
 

@@ -47,8 +47,7 @@ TEST(tells_syntax_errors)
     static const struct vector vectors[] = {
         {"a: [x, ???, b]\n", "t:1:9: error: a bare '?' is not allowed inside [ ] or { } [JR0102]\n",
          false},
-        {"a: 1\n\tb: 2\n", "t:2:1: error: a tab cannot indent [JR0102]\n", false},
-    };
+        {"a: 1\n\tb: 2\n", "t:2:1: error: a tab cannot indent [JR0102]\n", false}};
     CHECK_ALL(vectors);
 }
 
@@ -61,8 +60,7 @@ TEST(tells_bad_bytes)
         {"a: 1\nb: \"\x1b[0m\"\n",
          "t:2:5: error: the control character U+001B is not allowed [JR0105]\n", false},
         {"a: \"\\0\"\n", "t:1:4: error: the control character U+0000 is not allowed [JR0105]\n",
-         true},
-    };
+         true}};
     CHECK_ALL(vectors);
     struct loaded got = load("a: 1\nb\0: 2\n", 11);
     CU_ASSERT_EQUAL(got.result, -1);
@@ -97,8 +95,7 @@ TEST(tells_what_is_not_offered)
         {"---\n...\n", "t:1:1: error: the document is empty [JR0116]\n", false},
         {"%YAML 2.0\n---\na: 1\n", "t:1:1: error: only YAML 1.1 and 1.2 are read [JR0117]\n",
          false},
-        {"%FOO\n---\na: 1\n", "t:1:1: error: unknown directive [JR0117]\n", false},
-    };
+        {"%FOO\n---\na: 1\n", "t:1:1: error: unknown directive [JR0117]\n", false}};
     CHECK_ALL(vectors);
 }
 
@@ -106,17 +103,14 @@ TEST(tells_all_mistakes_at_once)
 {
     static const struct vector vectors[] = {
         {"a: 1\nb: {x: 1, y: 2, \"x\": 3, x: 4}\na: *q\nc: &s [*s]\n",
-         "t:2:17: error: duplicate key 'x' [JR0106]\n"
-         "t:2:25: error: duplicate key 'x' [JR0106]\n"
-         "t:3:1: error: duplicate key 'a' [JR0106]\n"
-         "t:3:4: error: unknown alias '*q' [JR0111]\n"
-         "t:4:8: error: alias '*s' is inside its own anchor [JR0112]\n",
+         "t:2:17: error: duplicate key 'x' [JR0106]\nt:2:25: error: duplicate key 'x' "
+         "[JR0106]\nt:3:1: error: duplicate key 'a' [JR0106]\nt:3:4: error: unknown alias '*q' "
+         "[JR0111]\nt:4:8: error: alias '*s' is inside its own anchor [JR0112]\n",
          true},
         {"a: *q\nb: @\n",
          "t:1:4: error: unknown alias '*q' [JR0111]\n"
          "t:2:4: error: a value cannot begin with '@' [JR0102]\n",
-         false},
-    };
+         false}};
     CHECK_ALL(vectors);
 }
 
@@ -146,8 +140,7 @@ TEST(knows_where_nodes_stand)
         {"a: {b: [x]}\n", "a.b[0]", 1, 9, 1, 10},
         {"a: &x {b: 1}\nc: *x\n", "c.b", 1, 11, 1, 12},
         {"\r\na: 1\r\nb: 2\r\n", "b", 3, 4, 3, 5},
-        {"a: \"\xe2\x80\xa8\"\nb: 2\n", "b", 3, 4, 3, 5},
-    };
+        {"a: \"\xe2\x80\xa8\"\nb: 2\n", "b", 3, 4, 3, 5}};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const struct place *at = &places[i];
         struct loaded got = load(at->text, strlen(at->text));

@@ -28,8 +28,7 @@ static const struct {
     /* another form is another entry */
     {"entry: {command: [a], args: [b]}\n", "entry: {shell: x}\n", "entry:\n  shell: x\n"},
     {"entry: [a]\n", "entry: {shell: x}\n", "entry:\n  shell: x\n"},
-    {"entry: {args: [b]}\n", "entry: {shell: x}\n", "entry:\n  args: [b]\n  shell: x\n"},
-};
+    {"entry: {args: [b]}\n", "entry: {shell: x}\n", "entry:\n  args: [b]\n  shell: x\n"}};
 
 TEST(merges)
 {
@@ -103,8 +102,7 @@ TEST(lies_over_itself)
 /* Linear in what there is: mappings of many keys are no matter. */
 TEST(takes_many_keys)
 {
-    struct jr_buf base JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf over JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf base = JR_BUF_INIT, over = JR_BUF_INIT;
     for (int i = 0; i < 20000; i++) {
         jr_buf_printf(&base, "a%d: %d\n", i, i);
         jr_buf_printf(&over, "a%d: x\n", i * 2);

@@ -55,9 +55,8 @@ static struct jr_buf emitted(const struct jr_node *node)
 /* A path that does not fit is refused and leaves the tree as it was. */
 TEST(refuses_paths_that_do_not_fit)
 {
-    static const char paths[] =
-        "|backends.model|hosts[4]|hosts.x|new[1]|new.a[1].b|results[0]|a..b|new.|"
-        "hosts[0].x|[0]|new[x]|results.fields.x.min.y";
+    static const char paths[] = "|backends.model|hosts[4]|hosts.x|new[1]|new.a[1].b|results[0]|a.."
+                                "b|new.|hosts[0].x|[0]|new[x]|results.fields.x.min.y";
     struct loaded got = load_sample();
     struct jr_node *one = jr_node_scalar(&got.doc.arena, "1", true);
     struct jr_buf before JR_BUF_CLEANUP = emitted(got.doc.root);
@@ -163,8 +162,7 @@ TEST(holds_values_to_their_tags)
         {"a: !!bool 1\n", JR_SCALAR_INT, false},      {"a: !!null null\n", JR_SCALAR_NULL, true},
         {"a: !!null 0\n", JR_SCALAR_INT, false},      {"a: !!str 4\n", JR_SCALAR_STRING, true},
         {"a: !!str null\n", JR_SCALAR_STRING, true},  {"a: ! 4\n", JR_SCALAR_STRING, true},
-        {"a: !!seq 4\n", JR_SCALAR_INT, false},       {"a: !!map 4\n", JR_SCALAR_INT, false},
-    };
+        {"a: !!seq 4\n", JR_SCALAR_INT, false},       {"a: !!map 4\n", JR_SCALAR_INT, false}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct loaded got = load(vectors[i].text, strlen(vectors[i].text));
         CU_ASSERT_EQUAL(got.diags.errors, vectors[i].good ? 0 : 1);
@@ -186,29 +184,27 @@ TEST(points_into_values)
         const char *text;
         size_t from, to;
         uint32_t line, column, end_line, end_column;
-    } vectors[] = {
-        {"a: word\n", 0, 4, 1, 4, 1, 8},
-        {"a: word\n", 1, 3, 1, 5, 1, 7},
-        {"a: word\n", 4, 4, 1, 8, 1, 8},
-        {"a: \"word\"\n", 1, 3, 1, 6, 1, 8},
-        {"a: 'word'\n", 0, 4, 1, 5, 1, 9},
-        {"a: \xc3\xa9x\xc3\xa9z\n", 2, 5, 1, 5, 1, 7},
-        /* escapes, and lines that are put together */
-        {"a: \"w\\x6frd\"\n", 1, 3, 1, 4, 1, 13},
-        {"a: 'it''s'\n", 0, 1, 1, 4, 1, 11},
-        {"a: one\n  two\n", 0, 3, 1, 4, 2, 6},
-        {"a: >\n  one\n  two\n", 0, 3, 1, 4, 4, 1},
-        /* lines as they are */
-        {"a: |\n  one\n  two\n", 0, 3, 2, 3, 2, 6},
-        {"a: |\n  one\n  two\n", 4, 7, 3, 3, 3, 6},
-        {"a: |\n  one\n  two\n", 5, 6, 3, 4, 3, 5},
-        {"a: |\n    one\n\n    two\n", 5, 8, 4, 5, 4, 8},
-        {"a: |\n  one\n    two\n", 6, 9, 3, 5, 3, 8},
-        {"a: |\n  \xc3\xa9ne\n", 2, 4, 2, 4, 2, 6},
-        {"a: |-\n  one\n", 0, 3, 1, 4, 3, 1},
-        /* from one line to the next is no part of a line */
-        {"a: |\n  one\n  two\n", 2, 5, 1, 4, 4, 1},
-    };
+    } vectors[] = {{"a: word\n", 0, 4, 1, 4, 1, 8},
+                   {"a: word\n", 1, 3, 1, 5, 1, 7},
+                   {"a: word\n", 4, 4, 1, 8, 1, 8},
+                   {"a: \"word\"\n", 1, 3, 1, 6, 1, 8},
+                   {"a: 'word'\n", 0, 4, 1, 5, 1, 9},
+                   {"a: \xc3\xa9x\xc3\xa9z\n", 2, 5, 1, 5, 1, 7},
+                   /* escapes, and lines that are put together */
+                   {"a: \"w\\x6frd\"\n", 1, 3, 1, 4, 1, 13},
+                   {"a: 'it''s'\n", 0, 1, 1, 4, 1, 11},
+                   {"a: one\n  two\n", 0, 3, 1, 4, 2, 6},
+                   {"a: >\n  one\n  two\n", 0, 3, 1, 4, 4, 1},
+                   /* lines as they are */
+                   {"a: |\n  one\n  two\n", 0, 3, 2, 3, 2, 6},
+                   {"a: |\n  one\n  two\n", 4, 7, 3, 3, 3, 6},
+                   {"a: |\n  one\n  two\n", 5, 6, 3, 4, 3, 5},
+                   {"a: |\n    one\n\n    two\n", 5, 8, 4, 5, 4, 8},
+                   {"a: |\n  one\n    two\n", 6, 9, 3, 5, 3, 8},
+                   {"a: |\n  \xc3\xa9ne\n", 2, 4, 2, 4, 2, 6},
+                   {"a: |-\n  one\n", 0, 3, 1, 4, 3, 1},
+                   /* from one line to the next is no part of a line */
+                   {"a: |\n  one\n  two\n", 2, 5, 1, 4, 4, 1}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct loaded got = load(vectors[i].text, strlen(vectors[i].text));
         CU_ASSERT_PTR_NOT_NULL_FATAL(got.doc.root);
@@ -232,12 +228,10 @@ TEST(points_into_values_in_normal_form)
         const char *text;
         bool plain;
         uint32_t column, end_column;
-    } vectors[] = {
-        {"a: --lr=$LR\n", false, 9, 12},
-        {"a: \"--lr=$LR\"\n", true, 10, 13},
-        {"a: '--lr=$LR'\n", false, 10, 13},
-        {"a: \"--\\x6cr=$LR\"\n", false, 4, 17},
-    };
+    } vectors[] = {{"a: --lr=$LR\n", false, 9, 12},
+                   {"a: \"--lr=$LR\"\n", true, 10, 13},
+                   {"a: '--lr=$LR'\n", false, 10, 13},
+                   {"a: \"--\\x6cr=$LR\"\n", false, 4, 17}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct loaded got = load(vectors[i].text, strlen(vectors[i].text));
         CU_ASSERT_PTR_NOT_NULL_FATAL(got.doc.root);
@@ -252,8 +246,7 @@ TEST(points_into_values_in_normal_form)
 
 /* Keys that stand twice, among few and among many, and finding one of them. */
 
-/* A mapping of `count` keys k0 to kN, one on each line, and `more` behind it.
- */
+/* A mapping of `count` keys k0 to kN, one on each line, and `more` behind it. */
 static struct loaded load_keys(int count, const char *more)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -286,22 +279,20 @@ TEST(finds_what_stands_twice)
     static const struct {
         int count;
         const char *more, *expected;
-    } rows[] = {
-        {1, "k0: 1\n", "JR0106 2:1 after 1:1"},
-        {2, "k0: 1\nk1: 2\n", "JR0106 3:1 after 1:1, JR0106 4:1 after 2:1"},
-        {2, "k0: 1\nk0: 2\n", "JR0106 3:1 after 1:1, JR0106 4:1 after 1:1"},
-        {15, "k14: 1\n", "JR0106 16:1 after 15:1"},
-        {16, "k15: 1\n", "JR0106 17:1 after 16:1"},
-        {17, "k0: 1\n", "JR0106 18:1 after 1:1"},
-        {100, "k99: 1\nk3: 1\n'k3': 2\nk0: 1\n",
-         "JR0106 101:1 after 100:1, JR0106 102:1 after 4:1, "
-         "JR0106 103:1 after 4:1, JR0106 104:1 after 1:1"},
-        {1, "a: {b: 1, c: 2, b: 3}\n", "JR0106 2:17 after 2:5"},
-        {1, "a: {b: 1}\nc: {b: 1}\n", ""},
-        {0, "a: 1\n\"\\x61\": 2\n", "JR0106 2:1 after 1:1"},
-        {0, "1: 1\n'1': 2\n", "JR0106 2:1 after 1:1"},
-        {30, "K0: 1\nk00: 2\nk: 3\n", ""},
-    };
+    } rows[] = {{1, "k0: 1\n", "JR0106 2:1 after 1:1"},
+                {2, "k0: 1\nk1: 2\n", "JR0106 3:1 after 1:1, JR0106 4:1 after 2:1"},
+                {2, "k0: 1\nk0: 2\n", "JR0106 3:1 after 1:1, JR0106 4:1 after 1:1"},
+                {15, "k14: 1\n", "JR0106 16:1 after 15:1"},
+                {16, "k15: 1\n", "JR0106 17:1 after 16:1"},
+                {17, "k0: 1\n", "JR0106 18:1 after 1:1"},
+                {100, "k99: 1\nk3: 1\n'k3': 2\nk0: 1\n",
+                 "JR0106 101:1 after 100:1, JR0106 102:1 after 4:1, "
+                 "JR0106 103:1 after 4:1, JR0106 104:1 after 1:1"},
+                {1, "a: {b: 1, c: 2, b: 3}\n", "JR0106 2:17 after 2:5"},
+                {1, "a: {b: 1}\nc: {b: 1}\n", ""},
+                {0, "a: 1\n\"\\x61\": 2\n", "JR0106 2:1 after 1:1"},
+                {0, "1: 1\n'1': 2\n", "JR0106 2:1 after 1:1"},
+                {30, "K0: 1\nk00: 2\nk: 3\n", ""}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct loaded got = load_keys(rows[i].count, rows[i].more);
         check_found(&got, rows[i].expected);

@@ -18,37 +18,35 @@ struct row {
     int peek;
 };
 
-static const struct row rows[] = {
-    {"", 0, 0, 0, 0, 0, -1},
-    {"", 5, 0, 0, 0, 0, -1},
-    {"abc", 0, 0, 0, 0, 0, 'a'},
-    {"abc", 2, 2, 2, 0, 2, 'c'},
-    {"abc", 3, 3, 3, 0, 3, -1},
-    {"abc", 9, 3, 3, 0, 3, -1},
-    {"a\nb", 1, 1, 1, 0, 1, '\n'},
-    {"a\nb", 2, 2, 2, 1, 0, 'b'},
-    {"a\n\nb", 3, 3, 3, 2, 0, 'b'},
-    /* one line ends at \r\n, not two; a lone \r ends one, too */
-    {"a\r\nb", 2, 2, 2, 0, 2, '\n'},
-    {"a\r\nb", 3, 3, 3, 1, 0, 'b'},
-    {"a\rb", 2, 2, 2, 1, 0, 'b'},
-    {"a\r", 2, 2, 2, 1, 0, -1},
-    {"\tb", 1, 1, 1, 0, 1, 'b'},
-    /* code points of several bytes, three of which end lines */
-    {"\xc3\xa9x", 1, 1, 2, 0, 1, 'x'},
-    {"\xe6\xbc\xa2x", 1, 1, 3, 0, 1, 'x'},
-    {"\xf0\x9f\x98\x80x", 1, 1, 4, 0, 1, 'x'},
-    {"a\xc2\x85x", 2, 2, 3, 1, 0, 'x'},
-    {"a\xe2\x80\xa8x", 2, 2, 4, 1, 0, 'x'},
-    {"a\xe2\x80\xa9x", 2, 2, 4, 1, 0, 'x'},
-    {"a\xe2\x80\xaax", 2, 2, 4, 0, 2, 'x'},
-    /* bytes that are no text count one each */
-    {"\xff\xfex", 2, 2, 2, 0, 2, 'x'},
-    {"\xc3x", 1, 1, 1, 0, 1, 'x'},
-    {"ab\x7f"
-     "cd",
-     4, 4, 4, 0, 4, 'd'},
-};
+static const struct row rows[] = {{"", 0, 0, 0, 0, 0, -1},
+                                  {"", 5, 0, 0, 0, 0, -1},
+                                  {"abc", 0, 0, 0, 0, 0, 'a'},
+                                  {"abc", 2, 2, 2, 0, 2, 'c'},
+                                  {"abc", 3, 3, 3, 0, 3, -1},
+                                  {"abc", 9, 3, 3, 0, 3, -1},
+                                  {"a\nb", 1, 1, 1, 0, 1, '\n'},
+                                  {"a\nb", 2, 2, 2, 1, 0, 'b'},
+                                  {"a\n\nb", 3, 3, 3, 2, 0, 'b'},
+                                  /* one line ends at \r\n, not two; a lone \r ends one, too */
+                                  {"a\r\nb", 2, 2, 2, 0, 2, '\n'},
+                                  {"a\r\nb", 3, 3, 3, 1, 0, 'b'},
+                                  {"a\rb", 2, 2, 2, 1, 0, 'b'},
+                                  {"a\r", 2, 2, 2, 1, 0, -1},
+                                  {"\tb", 1, 1, 1, 0, 1, 'b'},
+                                  /* code points of several bytes, three of which end lines */
+                                  {"\xc3\xa9x", 1, 1, 2, 0, 1, 'x'},
+                                  {"\xe6\xbc\xa2x", 1, 1, 3, 0, 1, 'x'},
+                                  {"\xf0\x9f\x98\x80x", 1, 1, 4, 0, 1, 'x'},
+                                  {"a\xc2\x85x", 2, 2, 3, 1, 0, 'x'},
+                                  {"a\xe2\x80\xa8x", 2, 2, 4, 1, 0, 'x'},
+                                  {"a\xe2\x80\xa9x", 2, 2, 4, 1, 0, 'x'},
+                                  {"a\xe2\x80\xaax", 2, 2, 4, 0, 2, 'x'},
+                                  /* bytes that are no text count one each */
+                                  {"\xff\xfex", 2, 2, 2, 0, 2, 'x'},
+                                  {"\xc3x", 1, 1, 1, 0, 1, 'x'},
+                                  {"ab\x7f"
+                                   "cd",
+                                   4, 4, 4, 0, 4, 'd'}};
 
 TEST(walks_to_code_points)
 {
@@ -99,19 +97,17 @@ TEST(makes_spans)
         const char *text;
         size_t from, to;
         uint32_t line, column, end_line, end_column;
-    } spans[] = {
-        {"abc", 0, 0, 1, 1, 1, 1},
-        {"abc", 0, 3, 1, 1, 1, 4},
-        {"abc", 1, 2, 1, 2, 1, 3},
-        {"a\nbc\nd", 2, 4, 2, 1, 2, 3},
-        {"a\nbc\nd", 3, 6, 2, 2, 3, 2},
-        {"\xc3\xa9"
-         "a\xc3\xa9",
-         2, 3, 1, 2, 1, 3},
-        {"\xc3\xa9"
-         "a\xc3\xa9",
-         3, 5, 1, 3, 1, 4},
-    };
+    } spans[] = {{"abc", 0, 0, 1, 1, 1, 1},
+                 {"abc", 0, 3, 1, 1, 1, 4},
+                 {"abc", 1, 2, 1, 2, 1, 3},
+                 {"a\nbc\nd", 2, 4, 2, 1, 2, 3},
+                 {"a\nbc\nd", 3, 6, 2, 2, 3, 2},
+                 {"\xc3\xa9"
+                  "a\xc3\xa9",
+                  2, 3, 1, 2, 1, 3},
+                 {"\xc3\xa9"
+                  "a\xc3\xa9",
+                  3, 5, 1, 3, 1, 4}};
     for (size_t i = 0; i < LENGTH(spans); i++) {
         const struct jr_source source = source_of(spans[i].text);
         struct jr_span span = jr_point_bytes(&source, spans[i].from, spans[i].to);
@@ -135,14 +131,12 @@ TEST(writes_paths)
     const struct {
         const struct jr_node_step *step;
         const char *path;
-    } paths[] = {
-        {NULL, ""},
-        {&results, "results"},
-        {&fields, "results.fields"},
-        {&field, "results.fields.a\\x0ab"},
-        {&last, "results.fields.a\\x0ab[1][20].x"},
-        {&first, "[0]"},
-    };
+    } paths[] = {{NULL, ""},
+                 {&results, "results"},
+                 {&fields, "results.fields"},
+                 {&field, "results.fields.a\\x0ab"},
+                 {&last, "results.fields.a\\x0ab[1][20].x"},
+                 {&first, "[0]"}};
     for (size_t i = 0; i < LENGTH(paths); i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_str(&out, "");
@@ -155,14 +149,12 @@ TEST(writes_paths)
 TEST(cuts_long_texts)
 {
 #define FORTY "aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"
-    static const char *const texts[][2] = {
-        {"", ""},
-        {FORTY "12345678", FORTY "12345678"},
-        {FORTY "123456789", FORTY "12345678..."},
-        {FORTY "1234567\xc3\xa9", FORTY "1234567..."},
-        {FORTY "123456\xc3\xa9", FORTY "123456\xc3\xa9"},
-        {"\x1b[31m", "\\x1b[31m"},
-    };
+    static const char *const texts[][2] = {{"", ""},
+                                           {FORTY "12345678", FORTY "12345678"},
+                                           {FORTY "123456789", FORTY "12345678..."},
+                                           {FORTY "1234567\xc3\xa9", FORTY "1234567..."},
+                                           {FORTY "123456\xc3\xa9", FORTY "123456\xc3\xa9"},
+                                           {"\x1b[31m", "\\x1b[31m"}};
     for (size_t i = 0; i < LENGTH(texts); i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_str(&out, "");

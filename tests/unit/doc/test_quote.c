@@ -8,18 +8,16 @@
 /* Readers of YAML 1.1 or 1.2 would take these for something else. */
 TEST(quotes_what_is_no_string_to_some_reader)
 {
-    EACH_PART(text,
-              "|~|null|NULL|true|False|yes|No|on|OFF|y|N|.inf|-.inf|+.Inf|.NaN|=|<<|0|010|0x1f|"
-              "0o17|0b1|1_000|1e3|1.5|.5|-1|+1|12:30:45|190:20|1.|2001-12-14|"
-              "2001-12-14 21:59:43Z|0xzz|-0x1|.|...|---|--- a|...x|- a|-|-,|? a|?|: a|:|,a|[a|"
-              "]a|{a|}a|#a|&a|*a|!a|>|'a|\"a|%a|@a|`a| a|a |a: b|a:|a #b|a\nb|a\tb|a\rb|a\x7f|"
-              "\xef\xbb\xbf"
-              "a|\xff|a\xc3|a\xc2\x85"
-              "b|a\xe2\x80\xa8"
-              "b|a\xe2\x80\xae"
-              "b|"
-              "\xef\xbf\xbe|ON|off|FALSE|1|0x1F|0b11|5.|-:|]|{a}|}|'a'|`a`|<<<<<<< a|<?xml a|"
-              "<!DOCTYPE html>|<html>|2001-12-14 21:59:43.10 -5|???|1.0.0|0.|-0|1:30") {
+    EACH_PART(text, "|~|null|NULL|true|False|yes|No|on|OFF|y|N|.inf|-.inf|+.Inf|.NaN|=|<<|0|010|"
+                    "0x1f|0o17|0b1|1_000|1e3|1.5|.5|-1|+1|12:30:45|190:20|1.|2001-12-14|2001-12-14 "
+                    "21:59:43Z|0xzz|-0x1|.|...|---|--- a|...x|- a|-|-,|? a|?|: "
+                    "a|:|,a|[a|]a|{a|}a|#a|&a|*a|!a|>|'a|\"a|%a|@a|`a| a|a |a: b|a:|a "
+                    "#b|a\nb|a\tb|a\rb|a\x7f|\xef\xbb\xbf"
+                    "a|\xff|a\xc3|a\xc2\x85"
+                    "b|a\xe2\x80\xa8"
+                    "b|a\xe2\x80\xae"
+                    "b|\xef\xbf\xbe|ON|off|FALSE|1|0x1F|0b11|5.|-:|]|{a}|}|'a'|`a`|<<<<<<< a|<?xml "
+                    "a|<!DOCTYPE html>|<html>|2001-12-14 21:59:43.10 -5|???|1.0.0|0.|-0|1:30") {
         bool needless = jr_quote_needless(text, strlen(text), false);
         if (needless)
             printf("\n    without quotes: '%s'\n", text);
@@ -73,8 +71,7 @@ TEST(writes_double_quotes)
          "b\xc3",
          "\"a\xef\xbf\xbd"
          "b\xef\xbf\xbd\""},
-        {"'$%{x}", "\"'$%{x}\""},
-    };
+        {"'$%{x}", "\"'$%{x}\""}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_quote_double(&out, rows[i][0], strlen(rows[i][0]));

@@ -22,8 +22,7 @@ TEST(knows_types)
         {JR_SCALAR_BOOL, "true|True|TRUE|false|False|FALSE"},
         {JR_SCALAR_INT, "0|-0|+5|7|-12|1234567890|99999999999999999999999999"},
         {JR_SCALAR_FLOAT,
-         "0.5|.5|-.5|5.|1e3|1E-3|1.5e+10|+1.|01.5|.inf|-.Inf|+.INF|.nan|.NaN|.NAN"},
-    };
+         "0.5|.5|-.5|5.|1e3|1E-3|1.5e+10|+1.|01.5|.inf|-.Inf|+.INF|.nan|.NaN|.NAN"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         EACH_PART(text, rows[i].texts) {
             struct jr_node node = {.text = text, .len = (uint32_t)strlen(text), .plain = true};

@@ -11,21 +11,19 @@ TEST(names_files)
 {
     static const struct {
         const char *from, *path, *name;
-    } vectors[] = {
-        {"a.yaml", "b.yaml", "b.yaml"},
-        {"jobs/a.yaml", "b.yaml", "jobs/b.yaml"},
-        {"jobs/a.yaml", "../b.yaml", "b.yaml"},
-        {"jobs/a.yaml", "../../b.yaml", "../b.yaml"},
-        {"../jobs/a.yaml", "../b.yaml", "../b.yaml"},
-        {"../jobs/a.yaml", "../../b.yaml", "../../b.yaml"},
-        {"./a.yaml", "./x/.././b.yaml", "b.yaml"},
-        {"/srv/jobs/a.yaml", "../b.yaml", "/srv/b.yaml"},
-        {"/a.yaml", "../../b.yaml", "/b.yaml"},
-        {"/a.yaml", "b.yaml", "/b.yaml"},
-        {"jobs/a.yaml", "/etc//x/../b.yaml", "/etc/b.yaml"},
-        {"stdin", "x/b.yaml", "x/b.yaml"},
-        {"jobs//a.yaml", "sub//b.yaml", "jobs/sub/b.yaml"},
-    };
+    } vectors[] = {{"a.yaml", "b.yaml", "b.yaml"},
+                   {"jobs/a.yaml", "b.yaml", "jobs/b.yaml"},
+                   {"jobs/a.yaml", "../b.yaml", "b.yaml"},
+                   {"jobs/a.yaml", "../../b.yaml", "../b.yaml"},
+                   {"../jobs/a.yaml", "../b.yaml", "../b.yaml"},
+                   {"../jobs/a.yaml", "../../b.yaml", "../../b.yaml"},
+                   {"./a.yaml", "./x/.././b.yaml", "b.yaml"},
+                   {"/srv/jobs/a.yaml", "../b.yaml", "/srv/b.yaml"},
+                   {"/a.yaml", "../../b.yaml", "/b.yaml"},
+                   {"/a.yaml", "b.yaml", "/b.yaml"},
+                   {"jobs/a.yaml", "/etc//x/../b.yaml", "/etc/b.yaml"},
+                   {"stdin", "x/b.yaml", "x/b.yaml"},
+                   {"jobs//a.yaml", "sub//b.yaml", "jobs/sub/b.yaml"}};
     struct jr_arena arena = JR_ARENA_INIT;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         JR_ASSERT_TEXT(jr_reader_name(&arena, vectors[i].from, vectors[i].path), vectors[i].name);
@@ -108,26 +106,24 @@ TEST(stays_below)
     static const struct {
         const char *path;
         enum answer answer;
-    } vectors[] = {
-        {"a.yaml", READ},
-        {"./dir/../a.yaml", READ},
-        {"link", READ},
-        {"out", OUTSIDE},
-        {"../secret", OUTSIDE},
-        {"../none", OUTSIDE},
-        {"/etc/passwd", OUTSIDE},
-        {"/no/such", OUTSIDE},
-        {"updir/secret", OUTSIDE},
-        {"updir/in/a.yaml", READ},
-        {"dir/../../secret", OUTSIDE},
-        {"none", FAILED},
-        {"dir", FAILED},
-        {"fifo", FAILED},
-        {"loop", FAILED},
-        {"a.yaml/x", FAILED},
-        {"..", OUTSIDE},
-        {".", OUTSIDE},
-    };
+    } vectors[] = {{"a.yaml", READ},
+                   {"./dir/../a.yaml", READ},
+                   {"link", READ},
+                   {"out", OUTSIDE},
+                   {"../secret", OUTSIDE},
+                   {"../none", OUTSIDE},
+                   {"/etc/passwd", OUTSIDE},
+                   {"/no/such", OUTSIDE},
+                   {"updir/secret", OUTSIDE},
+                   {"updir/in/a.yaml", READ},
+                   {"dir/../../secret", OUTSIDE},
+                   {"none", FAILED},
+                   {"dir", FAILED},
+                   {"fifo", FAILED},
+                   {"loop", FAILED},
+                   {"a.yaml/x", FAILED},
+                   {"..", OUTSIDE},
+                   {".", OUTSIDE}};
     struct place place;
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_reading reading, other;

@@ -34,8 +34,7 @@ TEST(explains_indentation)
         {"a: | x\n", "1:4-5 0102 no text is allowed on the line of a '|' or '>' | begin it "
                      "on the next line, indented; or quote it\n"},
         {"a: > text\n", "1:4-5 0102 no text is allowed on the line of a '|' or '>' | begin it "
-                        "on the next line, indented; or quote it\n"},
-    };
+                        "on the next line, indented; or quote it\n"}};
     CHECK_ALL(vectors);
 }
 
@@ -58,8 +57,7 @@ TEST(explains_brackets)
         {"a: [?]\n", "1:4-5 0102 this '[' is never closed | write ] where it ends\n"},
         {"a: [x, ??, b]\n", "1:9-10 0102 a bare '?' is not allowed inside [ ] "
                             "or { } | write auto, or quote it: \"???\"\n"},
-        {"a: ]\n", "1:4-5 0102 a value is missing before this\n"},
-    };
+        {"a: ]\n", "1:4-5 0102 a value is missing before this\n"}};
     CHECK_ALL(vectors);
 }
 
@@ -87,8 +85,7 @@ TEST(explains_quotes_and_signs)
         {"%YAML 1.1\n%YAML 1.1\n---\na: 1\n", "2:1-2 0117 a duplicate %YAML\n"},
         {"%TAG ! a\n%TAG ! b\n---\na: 1\n", "2:1-2 0117 a duplicate %TAG\n"},
         {"a: \"\\uD800\"\n", "1:7-8 0102 found invalid Unicode character "
-                             "escape code while parsing a quoted scalar\n"},
-    };
+                             "escape code while parsing a quoted scalar\n"}};
     CHECK_ALL(vectors);
 }
 
@@ -98,16 +95,14 @@ TEST(explains_slips)
     static const struct vector vectors[] = {
         {"a: 'it's'\n", "1:7-8 0102 this apostrophe ends the text in single quotes | double "
                         "it: 'it''s' | 1:7-8 -> ''''\n"},
-        {"a: ['don't do', 'that']\n",
-         "1:9-10 0102 this apostrophe ends the text in single quotes | double "
-         "it: 'don''t do' | 1:9-10 -> ''''\n"},
+        {"a: ['don't do', 'that']\n", "1:9-10 0102 this apostrophe ends the text in single quotes "
+                                      "| double it: 'don''t do' | 1:9-10 -> ''''\n"},
         {"a: ['x'y]\n", "1:8-9 0102 a ',' or ']' is missing before this | "
                         "@1:4-5 this '[' is open\n"},
         {"a: 'x' y\n", "1:8-9 0102 this does not belong to the mapping around it | check its "
                        "indentation, and the quotes before it | @1:1-2 the mapping begins here\n"},
-        {"a: \"say \"hi\" now\"\n",
-         "1:9-10 0102 this '\"' ends the text in double quotes | use single "
-         "quotes around it: 'say \"hi\" now'\n"},
+        {"a: \"say \"hi\" now\"\n", "1:9-10 0102 this '\"' ends the text in double quotes | use "
+                                    "single quotes around it: 'say \"hi\" now'\n"},
         {"a = 1\nb: 2\n", "1:3-4 0102 a ':' is wanted here, not an '=' | "
                           "write a: 1 | 1:2-5 -> ': '\n"},
         {"a: 1\nb=2\n", "2:2-3 0102 a ':' is wanted here, not an '=' | write "
@@ -120,10 +115,8 @@ TEST(explains_slips)
         {"a: [--x=${v.y}, z]\n",
          "1:5-15 0102 '${' must be in quotes within [ ] and { } | quote it: \"--x=${v.y}\"\n"},
         {"a:\n- b\n-c\n", "3:1-2 0102 a space is missing after the '-' | write - c\n"},
-        {"a:\xc2\xa0[1]\nb: 2\n",
-         "1:3-4 0102 this is a no-break space (U+00A0), not a space | type a "
-         "space in its place | 1:2-4 -> ': '\n"},
-    };
+        {"a:\xc2\xa0[1]\nb: 2\n", "1:3-4 0102 this is a no-break space (U+00A0), not a space | "
+                                  "type a space in its place | 1:2-4 -> ': '\n"}};
     CHECK_ALL(vectors);
 }
 
@@ -140,19 +133,16 @@ TEST(explains_colons)
                                     "world_size: 4 | 2:11-12 -> ': '\n"},
         {"name: x\nworld_size:4\nnodes: 1\n",
          "2:11-12 0102 a space is missing after the ':' | write world_size: 4 | 2:11-12 -> ': '\n"},
-        {"a:\n  world-size_2:4\n  b: 1\n",
-         "2:15-16 0102 a space is missing after the ':' | write world-size_2: 4 | 2:15-16 -> ': "
-         "'\n"},
+        {"a:\n  world-size_2:4\n  b: 1\n", "2:15-16 0102 a space is missing after the ':' | write "
+                                           "world-size_2: 4 | 2:15-16 -> ': '\n"},
         {"a:\n  - b:1\n    c: 2\n", "2:6-7 0102 a space is missing after the ':' | write b: 1 | "
                                     "2:6-7 -> ': '\n"},
-        {"\xc3\xa9:4\na: 1\n",
-         "2:2-3 0102 a ':' is not expected here | quote a value that contains "
-         "': '; check the indentation\n"},
+        {"\xc3\xa9:4\na: 1\n", "2:2-3 0102 a ':' is not expected here | quote a value that "
+                               "contains ': '; check the indentation\n"},
         {":4\na: 1\n", "2:2-3 0102 a ':' is not expected here | quote a value "
                        "that contains ': '; check the indentation\n"},
         {"a:1\nb:2\nc: 3\n", "2:2-3 0102 a space is missing after the ':' | "
-                             "write b: 2 | 2:2-3 -> ': '\n"},
-    };
+                             "write b: 2 | 2:2-3 -> ': '\n"}};
     CHECK_ALL(vectors);
 }
 
@@ -182,8 +172,7 @@ TEST(explains_bytes)
         {"a: \x7f\n", "1:4-5 0105 the control character U+007F is not allowed "
                       "| in a double-quoted string, write \\u007f\n"},
         {"a: \xc2\x80\n", "1:4-5 0105 the control character U+0080 is not allowed | in a "
-                          "double-quoted string, write \\u0080\n"},
-    };
+                          "double-quoted string, write \\u0080\n"}};
     CHECK_ALL(vectors);
     struct loaded got = load("a: b\0c\n", 7);
     check_findings("a: b\\0c", &got.diags,

@@ -20,22 +20,20 @@ static inline struct jr_shape toy_child(const struct jr_shape *shape, const char
     static const struct {
         const char *in, *key;
         struct jr_shape shape;
-    } rows[] = {
-        {"root", "env", {.type = "env", .open = true, .keeps_null = true}},
-        {"root", "vars", {.type = "vars", .open = true, .declared = true}},
-        {"root", "back", {.type = "back", .shorthand = "default"}},
-        {"root", "size", {.type = "size", .resolvable = true}},
-        {"root", "list", {.type = "list"}},
-        {"root", "map", {.type = "map"}},
-        {"root", "extends", {.type = "extends", .early = true}},
-        {"root", "entry", {.type = "entry", .shorthand = "command", .forms = forms}},
-        {"back", "default", {.type = "scalar"}},
-        {"entry", "command", {.type = "list"}},
-        {"entry", "shell", {.type = "scalar", .literal = true}},
-        {"entry", "args", {.type = "list"}},
-        {"map", "a", {.type = "map"}},
-        {"map", "b", {.type = "scalar"}},
-    };
+    } rows[] = {{"root", "env", {.type = "env", .open = true, .keeps_null = true}},
+                {"root", "vars", {.type = "vars", .open = true, .declared = true}},
+                {"root", "back", {.type = "back", .shorthand = "default"}},
+                {"root", "size", {.type = "size", .resolvable = true}},
+                {"root", "list", {.type = "list"}},
+                {"root", "map", {.type = "map"}},
+                {"root", "extends", {.type = "extends", .early = true}},
+                {"root", "entry", {.type = "entry", .shorthand = "command", .forms = forms}},
+                {"back", "default", {.type = "scalar"}},
+                {"entry", "command", {.type = "list"}},
+                {"entry", "shell", {.type = "scalar", .literal = true}},
+                {"entry", "args", {.type = "list"}},
+                {"map", "a", {.type = "map"}},
+                {"map", "b", {.type = "scalar"}}};
     struct jr_shape none = {0};
     if (shape->type == NULL)
         return none;

@@ -83,8 +83,7 @@ static const struct vector vectors[] = {
     {"ssnn", 0, 0, 0, 0, "SSNN", JR_RUN_LAUNCH_FAILED, 7, 7, -1},
     {"ssss", 0, 0, 0, 1, "SSSS", JR_RUN_INCOMPLETE, 7, 7, -1},
     {"fsss", 0, 0, 0, 1, "FSSS", JR_RUN_FAILED, 1, 3, 0},
-    {"ssss", 0, 0, 0, 0, "SSSS", JR_RUN_SUCCEEDED, 0, 0, -1},
-};
+    {"ssss", 0, 0, 0, 0, "SSSS", JR_RUN_SUCCEEDED, 0, 0, -1}};
 
 static void judge_vector(struct fake *fake, const struct vector *vector)
 {
@@ -195,8 +194,7 @@ TEST(a_start_that_failed_says_why)
         {JR_STAGE_LIMITS, 9999, "could not set its limits: unknown error"},
         {JR_STAGE_LIMITS, 0, "could not set its limits"},
         {JR_STAGE_WORKDIR, 2,
-         "could not enter the working directory '/': No such file or directory"},
-    };
+         "could not enter the working directory '/': No such file or directory"}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         FAKE(fake, 1);
         set_end(&fake, 0, 'x');
@@ -214,15 +212,13 @@ TEST(a_program_that_cannot_be_executed_is_explained)
         const char *program;
         int error;
         const char *more;
-    } cases[] = {
-        {"train", ENOENT, ": not found in PATH; did you mean './train'?"},
-        {"./trian", ENOENT, ": No such file or directory; did you mean './train'?"},
-        {"sub/other", ENOENT, ": No such file or directory in "},
-        {"/no/such/file", ENOENT, ": No such file or directory"},
-        {"./train.py", EACCES, "; or put python3 before it"},
-        {"./dos.sh", ELIBACC, "; its lines end as on Windows"},
-        {"./train", ELIBACC, "loader) cannot be executed"},
-    };
+    } cases[] = {{"train", ENOENT, ": not found in PATH; did you mean './train'?"},
+                 {"./trian", ENOENT, ": No such file or directory; did you mean './train'?"},
+                 {"sub/other", ENOENT, ": No such file or directory in "},
+                 {"/no/such/file", ENOENT, ": No such file or directory"},
+                 {"./train.py", EACCES, "; or put python3 before it"},
+                 {"./dos.sh", ELIBACC, "; its lines end as on Windows"},
+                 {"./train", ELIBACC, "loader) cannot be executed"}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         char *argv[] = {(char *)(uintptr_t)cases[c].program, NULL};
         char expected[256];
@@ -275,12 +271,10 @@ TEST(what_could_not_be_called_was_not_launched)
         const char *text;
         int status;
         bool foreign;
-    } cases[] = {
-        {126, "{\"message\": \"no module\", \"start\": true}", 7, false},
-        {1, "{\"message\": \"no module\", \"start\": true}", 1, false},
-        {126, "{\"message\": \"no module\"}", 1, false},
-        {126, "{\"mess", 1, true},
-    };
+    } cases[] = {{126, "{\"message\": \"no module\", \"start\": true}", 7, false},
+                 {1, "{\"message\": \"no module\", \"start\": true}", 1, false},
+                 {126, "{\"message\": \"no module\"}", 1, false},
+                 {126, "{\"mess", 1, true}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         FAKE(fake, 2);
         fake_exit(&fake, 1, cases[c].code);
@@ -300,19 +294,17 @@ TEST(what_was_warned_may_yield)
         bool preempted, stepped;
         int warned_with, signal, code; /* signal 0: it exited */
         enum jr_rank_state state;
-    } rows[] = {
-        {false, false, SIGUSR1, 0, CODE, JR_RANK_YIELDED},
-        {false, false, SIGUSR1, 0, CODE + 1, JR_RANK_FAILED},
-        {false, false, SIGUSR1, SIGUSR1, 0, JR_RANK_FAILED},
-        {false, true, SIGUSR1, SIGUSR1, 0, JR_RANK_YIELDED},
-        {false, true, SIGUSR1, SIGUSR2, 0, JR_RANK_FAILED},
-        {false, true, 0, 0, CODE, JR_RANK_FAILED},
-        {false, true, 0, SIGTERM, 0, JR_RANK_FAILED},
-        {true, false, 0, 0, CODE, JR_RANK_YIELDED},
-        {true, false, 0, SIGTERM, 0, JR_RANK_YIELDED},
-        {true, false, SIGUSR1, SIGUSR1, 0, JR_RANK_YIELDED},
-        {true, true, 0, SIGUSR1, 0, JR_RANK_FAILED},
-    };
+    } rows[] = {{false, false, SIGUSR1, 0, CODE, JR_RANK_YIELDED},
+                {false, false, SIGUSR1, 0, CODE + 1, JR_RANK_FAILED},
+                {false, false, SIGUSR1, SIGUSR1, 0, JR_RANK_FAILED},
+                {false, true, SIGUSR1, SIGUSR1, 0, JR_RANK_YIELDED},
+                {false, true, SIGUSR1, SIGUSR2, 0, JR_RANK_FAILED},
+                {false, true, 0, 0, CODE, JR_RANK_FAILED},
+                {false, true, 0, SIGTERM, 0, JR_RANK_FAILED},
+                {true, false, 0, 0, CODE, JR_RANK_YIELDED},
+                {true, false, 0, SIGTERM, 0, JR_RANK_YIELDED},
+                {true, false, SIGUSR1, SIGUSR1, 0, JR_RANK_YIELDED},
+                {true, true, 0, SIGUSR1, 0, JR_RANK_FAILED}};
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         for (int told = rows[i].stepped; told < 2; told++) {
             FAKE(fake, 1);
@@ -363,8 +355,7 @@ static const struct left left_vectors[] = {
      "---",
      0},
     {"rank 0 ended because it was stopped", {NULL, "{}"}, "stopped late 5", "TSF", "-e-", 2},
-    {"rank 0 was told to leave", {NULL, "{}"}, "warned", "YSF", "ee-", 2},
-};
+    {"rank 0 was told to leave", {NULL, "{}"}, "warned", "YSF", "ee-", 2}};
 
 static void check_left(const struct left *vector)
 {

@@ -68,8 +68,7 @@ TEST(causes_of_a_traceback)
         {"x" CAUSE CAUSE, NULL},
         {TRACE CAUSE TRACE "V: bad", NULL},
         {TRACE "K: 'lr'" CAUSE TRACE "V: bad\\n", "K: 'lr'"},
-        {TRACE "O: gone\\nfar" CONTEXT TRACE "K" CAUSE TRACE "V: bad\\n", "K, from O: gone"},
-    };
+        {TRACE "O: gone\\nfar" CONTEXT TRACE "K" CAUSE TRACE "V: bad\\n", "K, from O: gone"}};
     struct jr_exception exception;
     char text[1024];
     FAKE(fake, 1);
@@ -141,8 +140,7 @@ TEST(less_than_torchs_form)
         {"{\"message\": {\"message\": \"E: x\", \"extraInfo\": {\"py_callstack\": \"  File "
          "\\\"a.py\"}}}",
          NULL},
-        {"{\"message\": {\"message\": \"E: x\"}, \"time_ns\": -5}", NULL},
-    };
+        {"{\"message\": {\"message\": \"E: x\"}, \"time_ns\": -5}", NULL}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct jr_exception exception;
         FAKE(fake, 1);

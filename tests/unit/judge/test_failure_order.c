@@ -137,8 +137,7 @@ TEST(life_lines)
         {"who had told that it exits was stopped on the way",
          "signal 15 stopped_with 15 ended 30 told 5 told_code 3 alive 10.1; code 1 ended 10 line "
          "9.9; code 4 ended 11 line 9.95",
-         "FAA", 0, 0},
-    };
+         "FAA", 0, 0}};
     CHECK(vectors);
 }
 
@@ -157,8 +156,7 @@ TEST(without_life_lines)
          "code 4 ended 11 exiting 10.1; code 1 ended 10 line 9.9; code 3 ended 11 line 10.2", "FFA",
          1, 1},
         {"one that tells and one that does not, 21 ms later",
-         "code 1 ended 10 line 9.9; code 2 ended 31; code 3 ended 31.1", "FAA", 0, 0},
-    };
+         "code 1 ended 10 line 9.9; code 2 ended 31; code 3 ended 31.1", "FAA", 0, 0}};
     CHECK(vectors);
 }
 
@@ -223,8 +221,7 @@ TEST(two_ranks)
         {"long before, and the other one lost it",
          "ended 10 line 9 missing; code 1 ended 5000 line 5000 lost_peer", "FA", 0, 0},
         {"long before something else went wrong",
-         "ended 10 line 9 missing; code 7 ended 5000 line 5000", "EF", 1, 0},
-    };
+         "ended 10 line 9 missing; code 7 ended 5000 line 5000", "EF", 1, 0}};
     CHECK(vectors);
 }
 
@@ -238,8 +235,7 @@ TEST(words)
          "AAFA", 2, 0},
         {"one of them, which may have been first",
          "code 1 ended 10 line 9 lost_peer; signal 6 ended 10 line 9.1; code 4 ended 13 line 12",
-         "FFF", 0, 2},
-    };
+         "FFF", 0, 2}};
     CHECK(vectors);
 }
 
@@ -258,8 +254,7 @@ TEST(nodes)
          "FFA", 0, 1},
         {"the odd one out, elsewhere",
          "code 1 ended 10 line 9; code 3 ended 11 line 10 node 1; code 1 ended 10 line 9.5", "AFA",
-         1, 0},
-    };
+         1, 0}};
     CHECK(vectors);
 }
 
@@ -283,8 +278,7 @@ TEST(who_had_ended_by_then)
          "ended 20 leaving 7 node 1; code 1 ended 10 lost_peer", "EF", 1, 0},
         {"on another node, closer than clocks are compared",
          "ended 9 node 1; code 1 ended 10 lost_peer", "SF", 1, 0},
-        {"on another node, before that", "ended 7 node 1; code 1 ended 10 lost_peer", "EF", 1, 0},
-    };
+        {"on another node, before that", "ended 7 node 1; code 1 ended 10 lost_peer", "EF", 1, 0}};
     CHECK(vectors);
 }
 

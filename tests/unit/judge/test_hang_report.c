@@ -36,26 +36,24 @@ TEST(words)
 {
     static const struct {
         const char *evidence, *words;
-    } rows[] = {
-        {"7", "gone"},
-        {"{}", "gone"},
-        {"{\"processes\": []}", "gone"},
-        {"{\"processes\": [{}]}", "gone"},
-        {"{\"processes\": [{\"threads\": [7]}]}", "in no known state"},
-        {MAIN("?", "null", "null", "0"), "in no known state"},
-        {MAIN("S\\u001b[2J", "null", "null", "0"), "waiting"},
-        {MAIN("S", "\"\\u001b[2J\"", "null", "0"), "waiting in \\x1b[2J"},
-        {FUTEX, "waiting in futex (futex_wait)"},
-        {READ, "waiting in read"},
-        {MAIN("S", "null", "\"pipe_read\"", "0"), "waiting in pipe_read"},
-        {MAIN("D", "null", "null", "0"), "stuck"},
-        {MAIN("T", "null", "null", "0"), "stopped by a signal"},
-        {MAIN("t", "null", "null", "0"), "stopped by a debugger"},
-        {MAIN("Z", "null", "null", "0"), "ending"},
-        {MAIN("R", "null", "null", "0"), "using the CPU"},
-        {BUSY, "using the CPU"},
-        {SHELL, "stuck in nfs_wait"},
-    };
+    } rows[] = {{"7", "gone"},
+                {"{}", "gone"},
+                {"{\"processes\": []}", "gone"},
+                {"{\"processes\": [{}]}", "gone"},
+                {"{\"processes\": [{\"threads\": [7]}]}", "in no known state"},
+                {MAIN("?", "null", "null", "0"), "in no known state"},
+                {MAIN("S\\u001b[2J", "null", "null", "0"), "waiting"},
+                {MAIN("S", "\"\\u001b[2J\"", "null", "0"), "waiting in \\x1b[2J"},
+                {FUTEX, "waiting in futex (futex_wait)"},
+                {READ, "waiting in read"},
+                {MAIN("S", "null", "\"pipe_read\"", "0"), "waiting in pipe_read"},
+                {MAIN("D", "null", "null", "0"), "stuck"},
+                {MAIN("T", "null", "null", "0"), "stopped by a signal"},
+                {MAIN("t", "null", "null", "0"), "stopped by a debugger"},
+                {MAIN("Z", "null", "null", "0"), "ending"},
+                {MAIN("R", "null", "null", "0"), "using the CPU"},
+                {BUSY, "using the CPU"},
+                {SHELL, "stuck in nfs_wait"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         json_t *evidence = jr_json_parse(rows[i].evidence, strlen(rows[i].evidence), NULL);
@@ -158,19 +156,17 @@ TEST(names_the_limit)
         enum jr_timeout by;
         uint64_t ms;
         const char *message;
-    } rows[] = {
-        {JR_TIMEOUT_SILENCE, 1, "no output from any rank for 1ms (timeouts.silence)"},
-        {JR_TIMEOUT_SILENCE, 0, "no output from any rank for the time (timeouts.silence)"},
-        {JR_TIMEOUT_AFTER_FIRST_EXIT, 60000,
-         "not all ended within 1m of the first (timeouts.after_first_exit)"},
-        {JR_TIMEOUT_AFTER_FIRST_EXIT, 0,
-         "not all ended within the time of the first (timeouts.after_first_exit)"},
-        {JR_TIMEOUT_PROGRESS, 900000, "no step for 15m (timeouts.progress)"},
-        {JR_TIMEOUT_FIRST_STEP, 1500, "no first step within 1s500ms (timeouts.first_step)"},
-        {JR_TIMEOUT_RUN, 90000, "longer than timeouts.run, which is 1 min 30 s"},
-        {JR_TIMEOUT_RUN, 1, "longer than timeouts.run, which is 1 ms"},
-        {JR_TIMEOUT_RUN, 0, "longer than timeouts.run"},
-    };
+    } rows[] = {{JR_TIMEOUT_SILENCE, 1, "no output from any rank for 1ms (timeouts.silence)"},
+                {JR_TIMEOUT_SILENCE, 0, "no output from any rank for the time (timeouts.silence)"},
+                {JR_TIMEOUT_AFTER_FIRST_EXIT, 60000,
+                 "not all ended within 1m of the first (timeouts.after_first_exit)"},
+                {JR_TIMEOUT_AFTER_FIRST_EXIT, 0,
+                 "not all ended within the time of the first (timeouts.after_first_exit)"},
+                {JR_TIMEOUT_PROGRESS, 900000, "no step for 15m (timeouts.progress)"},
+                {JR_TIMEOUT_FIRST_STEP, 1500, "no first step within 1s500ms (timeouts.first_step)"},
+                {JR_TIMEOUT_RUN, 90000, "longer than timeouts.run, which is 1 min 30 s"},
+                {JR_TIMEOUT_RUN, 1, "longer than timeouts.run, which is 1 ms"},
+                {JR_TIMEOUT_RUN, 0, "longer than timeouts.run"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         FAKE(fake, 3);

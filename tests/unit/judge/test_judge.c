@@ -63,8 +63,7 @@ TEST(what_is_not_opened)
     } cases[] = {
         {"none", ENOENT},         {"../etc/passwd", EXDEV}, {"attempt_0", 0},    {"pipe", 0},
         {"link", ELOOP},          {"folder/file", ELOOP},   {"file/x", ENOTDIR}, {"", ENOENT},
-        {"/nonexistent", ENOENT}, {"/dev/null", 0},
-    };
+        {"/nonexistent", ENOENT}, {"/dev/null", 0}};
     FAKE(fake, 1);
     fake_write(&fake, "file", "x");
     fake_write(&fake, "attempt_0/file", "x");
@@ -103,16 +102,14 @@ TEST(the_tail_is_the_last_lines)
         const char *text;
         unsigned lines;
         const char *tail;
-    } cases[] = {
-        {"", 3, ""},
-        {"\n", 3, ""},
-        {"a", 3, "a"},
-        {"a\n", 3, "a"},
-        {"a\nb\nc\n", 3, "a\nb\nc"},
-        {"a\nb\nc\nd", 3, "b\nc\nd"},
-        {"a\nb\nc\nd\n", 1, "d"},
-        {"a\n\n\n\n", 2, "\n"},
-    };
+    } cases[] = {{"", 3, ""},
+                 {"\n", 3, ""},
+                 {"a", 3, "a"},
+                 {"a\n", 3, "a"},
+                 {"a\nb\nc\n", 3, "a\nb\nc"},
+                 {"a\nb\nc\nd", 3, "b\nc\nd"},
+                 {"a\nb\nc\nd\n", 1, "d"},
+                 {"a\n\n\n\n", 2, "\n"}};
     FAKE(fake, 1);
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;

@@ -68,8 +68,7 @@ TEST(results_are_told_without_secrets)
         {"{\"a\": [\"s3cr3t\", [\"s3cr3t\"]]}", "{\"a\": [\"<redacted>\", [\"<redacted>\"]]}"},
         {"{\"a\": {\"b\": {\"c\": \"s3cr3t\"}}}", "{\"a\": {\"b\": {\"c\": \"<redacted>\"}}}"},
         {"{\"s3cr3t\": true}", "{\"<redacted>\": true}"},
-        {"{\"a s3cr3t\": null, \"b\": 0.5}", "{\"a <redacted>\": null, \"b\": 0.5}"},
-    };
+        {"{\"a s3cr3t\": null, \"b\": 0.5}", "{\"a <redacted>\": null, \"b\": 0.5}"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_result(vectors[i][0], vectors[i][1]);
 }
@@ -83,8 +82,7 @@ TEST(a_zero_hides_no_secret)
         {"{\"a\": \"s3cr3t\\u0000\\u0000hunter22\\u0000\"}",
          "{\"a\": \"<redacted>\\u0000\\u0000<redacted>\\u0000\"}"},
         {"{\"a\": \"x\\u0000y\"}", "{\"a\": \"x\\u0000y\"}"},
-        {"{\"a\": \"\"}", "{\"a\": \"\"}"},
-    };
+        {"{\"a\": \"\"}", "{\"a\": \"\"}"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_result(vectors[i][0], vectors[i][1]);
 }
@@ -189,14 +187,12 @@ TEST(logs_with_a_secret_are_noted)
     static const struct {
         const char *out, *err, *other;
         bool noted;
-    } vectors[] = {
-        {"fine\n", "fine\n", "fine\n", false},
-        {"fine\n", "a hunter22\n", "fine\n", true},
-        {"a hunter22 b\n", "fine\n", "fine\n", true},
-        {"fine\n", "fine\n", "hunter22\n", false},
-        {"", "hunter22\n1\n2\n3\n4\n5\n6\n7\n8\n9\n", "", true},
-        {"", "hunter22\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "", false},
-    };
+    } vectors[] = {{"fine\n", "fine\n", "fine\n", false},
+                   {"fine\n", "a hunter22\n", "fine\n", true},
+                   {"a hunter22 b\n", "fine\n", "fine\n", true},
+                   {"fine\n", "fine\n", "hunter22\n", false},
+                   {"", "hunter22\n1\n2\n3\n4\n5\n6\n7\n8\n9\n", "", true},
+                   {"", "hunter22\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "", false}};
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         FAKE_ENDS(fake, "0 1");
         fake_write_rank(&fake, 1, "stdout.log", vectors[v].out);
@@ -254,15 +250,13 @@ TEST(what_may_go_on_is_told_from_what_failed)
         enum jr_run_status status;
         int exit_code;
         enum jr_requeue_cause cause;
-    } rows[] = {
-        {0, 0, false, JR_END_EXITED, JR_RUN_SUCCEEDED, 0, JR_REQUEUE_NONE},
-        {0, 3, true, JR_END_EXITED, JR_RUN_FAILED, JR_STATUS_FAILED, JR_REQUEUE_NONE},
-        {SIGUSR1, JR_YIELD_CODE, false, JR_END_EXITED, JR_RUN_YIELDED, JR_STATUS_YIELDED,
-         JR_REQUEUE_DEADLINE},
-        {0, JR_YIELD_CODE, true, JR_END_EXITED, JR_RUN_YIELDED, JR_STATUS_YIELDED,
-         JR_REQUEUE_PREEMPTED},
-        {0, 0, false, JR_END_LOST, JR_RUN_FAILED, JR_STATUS_FAILED, JR_REQUEUE_LOST_NODE},
-    };
+    } rows[] = {{0, 0, false, JR_END_EXITED, JR_RUN_SUCCEEDED, 0, JR_REQUEUE_NONE},
+                {0, 3, true, JR_END_EXITED, JR_RUN_FAILED, JR_STATUS_FAILED, JR_REQUEUE_NONE},
+                {SIGUSR1, JR_YIELD_CODE, false, JR_END_EXITED, JR_RUN_YIELDED, JR_STATUS_YIELDED,
+                 JR_REQUEUE_DEADLINE},
+                {0, JR_YIELD_CODE, true, JR_END_EXITED, JR_RUN_YIELDED, JR_STATUS_YIELDED,
+                 JR_REQUEUE_PREEMPTED},
+                {0, 0, false, JR_END_LOST, JR_RUN_FAILED, JR_STATUS_FAILED, JR_REQUEUE_LOST_NODE}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         FAKE(fake, 2);
         fake.outcome.preempted = rows[i].preempted;

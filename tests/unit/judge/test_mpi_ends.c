@@ -104,14 +104,12 @@ TEST(a_rank_aborted)
         int code;
         const char *words;
         int exit_code;
-    } vectors[] = {
-        {JR_MPI_PART_ABORTED, 3, "called MPI_Abort with code 3", 3},
-        {JR_MPI_PART_ABORTED, 0, "called MPI_Abort with code 0", 1},
-        {JR_MPI_PART_ABORTED, -1, "called MPI_Abort with code -1", 255},
-        {JR_MPI_PART_ABORTED, 256, "called MPI_Abort with code 256", 1},
-        {JR_MPI_PART_FAILED, 739859215, "had a fatal error within MPI", 15},
-        {JR_MPI_PART_BROKEN, 0, "broke the protocol of MPI's process manager", 0},
-    };
+    } vectors[] = {{JR_MPI_PART_ABORTED, 3, "called MPI_Abort with code 3", 3},
+                   {JR_MPI_PART_ABORTED, 0, "called MPI_Abort with code 0", 1},
+                   {JR_MPI_PART_ABORTED, -1, "called MPI_Abort with code -1", 255},
+                   {JR_MPI_PART_ABORTED, 256, "called MPI_Abort with code 256", 1},
+                   {JR_MPI_PART_FAILED, 739859215, "had a fatal error within MPI", 15},
+                   {JR_MPI_PART_BROKEN, 0, "broke the protocol of MPI's process manager", 0}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct fake fake RELEASE(fake_end) = {0};
         start(&fake, JR_MPI_PART_INITIALIZED);

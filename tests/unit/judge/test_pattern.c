@@ -4,13 +4,11 @@
 #include "judge/internal.h"
 #include "output/log_file.h"
 
-static struct jr_result_field fields[] = {
-    {.name = (char *)"n", .type = JR_JSON_INTEGER},
-    {.name = (char *)"x", .type = JR_JSON_NUMBER},
-    {.name = (char *)"b", .type = JR_JSON_BOOLEAN},
-    {.name = (char *)"list", .type = JR_JSON_ARRAY},
-    {.name = (char *)"map", .type = JR_JSON_OBJECT},
-};
+static struct jr_result_field fields[] = {{.name = (char *)"n", .type = JR_JSON_INTEGER},
+                                          {.name = (char *)"x", .type = JR_JSON_NUMBER},
+                                          {.name = (char *)"b", .type = JR_JSON_BOOLEAN},
+                                          {.name = (char *)"list", .type = JR_JSON_ARRAY},
+                                          {.name = (char *)"map", .type = JR_JSON_OBJECT}};
 
 static void start(struct fake *fake, const char *pattern, const char *log)
 {
@@ -54,8 +52,7 @@ TEST(what_does_not_convert_fails)
         {"l=(?<list>.+)", "l={}\n", JR_RESULT_FIELD, "stdout.log: 'list' is {}, not an array"},
         {"n=(?<n>\\d+)", "nothing\n", JR_RESULT_MISSING,
          "nothing in stdout.log matches 'n=(?<n>\\d+)'"},
-        {"n=(?<n>\\d+)", "", JR_RESULT_MISSING, "nothing in stdout.log matches 'n=(?<n>\\d+)'"},
-    };
+        {"n=(?<n>\\d+)", "", JR_RESULT_MISSING, "nothing in stdout.log matches 'n=(?<n>\\d+)'"}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         LOG(fake, cases[c].pattern, cases[c].log);
         CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, cases[c].error);
@@ -69,10 +66,8 @@ TEST(a_log_that_is_gone_is_told)
     static const struct {
         uint64_t captured;
         const char *reason;
-    } cases[] = {
-        {0, "nothing in stdout.log matches 'n=(?<n>\\d+)'"},
-        {5, "stdout.log: could not be opened: No such file or directory"},
-    };
+    } cases[] = {{0, "nothing in stdout.log matches 'n=(?<n>\\d+)'"},
+                 {5, "stdout.log: could not be opened: No such file or directory"}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         LOG(fake, "n=(?<n>\\d+)", "");
         jr_judgement_release(&fake.report);
@@ -88,26 +83,24 @@ TEST(the_last_match_counts)
 {
     static const struct {
         const char *pattern, *log, *result;
-    } cases[] = {
-        {"n=(?<n>\\d+)", "n=1\nn=2\nn=30", "{'n': 30}"},
-        {"n=(?<n>\\d+)", "n=1 n=2 n=3 n=x\n", "{'n': 3}"},
-        {"n=(?<n>-?\\d+)", "n=-5\n", "{'n': -5}"},
-        {"x=(?<x>\\S+)", "x=0.91\n", "{'x': 0.91}"},
-        {"x=(?<x>\\S+)", "x=1e3\n", "{'x': 1000.0}"},
-        {"x=(?<x>\\S+)", "x=3\n", "{'x': 3}"},
-        {"b=(?<b>\\S+)", "b=false\n", "{'b': false}"},
-        {"w=(?<word>\\S+)", "w=007\n", "{'word': '007'}"},
-        {"l=(?<list>.+)", "l=[1, 2]\n", "{'list': [1, 2]}"},
-        {"l=(?<map>.+)", "l={\"a\": 1}\n", "{'map': {'a': 1}}"},
-        {"^n=(?<n>\\d+)$", "n=1\nn=2\nxn=3\nn=4x\n", "{'n': 2}"},
-        {"n=(?<n>\\d+)(?: w=(?<w>\\w+))?", "n=1 w=a\nn=2\n", "{'n': 2}"},
-        {"(?<n>\\d+)\\nend", "7\nend\n8\n", "{'n': 7}"},
-        {"n=(?<n>\\d+) x=(?<x>\\S+) (?<w>\\w+)", "n=1 x=2.5 end\n",
-         "{'n': 1, 'w': 'end', 'x': 2.5}"},
-        {"(?<w>\\z)", "abc", "{'w': ''}"},
-        {"x*(?<w>)", "abc", "{'w': ''}"},
-        {"w=(?<w>\\S+)", "bad\xff\xfe bytes w=ok\n", "{'w': 'ok'}"},
-    };
+    } cases[] = {{"n=(?<n>\\d+)", "n=1\nn=2\nn=30", "{'n': 30}"},
+                 {"n=(?<n>\\d+)", "n=1 n=2 n=3 n=x\n", "{'n': 3}"},
+                 {"n=(?<n>-?\\d+)", "n=-5\n", "{'n': -5}"},
+                 {"x=(?<x>\\S+)", "x=0.91\n", "{'x': 0.91}"},
+                 {"x=(?<x>\\S+)", "x=1e3\n", "{'x': 1000.0}"},
+                 {"x=(?<x>\\S+)", "x=3\n", "{'x': 3}"},
+                 {"b=(?<b>\\S+)", "b=false\n", "{'b': false}"},
+                 {"w=(?<word>\\S+)", "w=007\n", "{'word': '007'}"},
+                 {"l=(?<list>.+)", "l=[1, 2]\n", "{'list': [1, 2]}"},
+                 {"l=(?<map>.+)", "l={\"a\": 1}\n", "{'map': {'a': 1}}"},
+                 {"^n=(?<n>\\d+)$", "n=1\nn=2\nxn=3\nn=4x\n", "{'n': 2}"},
+                 {"n=(?<n>\\d+)(?: w=(?<w>\\w+))?", "n=1 w=a\nn=2\n", "{'n': 2}"},
+                 {"(?<n>\\d+)\\nend", "7\nend\n8\n", "{'n': 7}"},
+                 {"n=(?<n>\\d+) x=(?<x>\\S+) (?<w>\\w+)", "n=1 x=2.5 end\n",
+                  "{'n': 1, 'w': 'end', 'x': 2.5}"},
+                 {"(?<w>\\z)", "abc", "{'w': ''}"},
+                 {"x*(?<w>)", "abc", "{'w': ''}"},
+                 {"w=(?<w>\\S+)", "bad\xff\xfe bytes w=ok\n", "{'w': 'ok'}"}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         LOG(fake, cases[c].pattern, cases[c].log);
         CU_ASSERT_PTR_NULL(fake.report.ranks[0].reason);
@@ -239,19 +232,17 @@ TEST(only_what_the_rank_wrote_counts)
         const char *result;
         bool late;
         const char *reason;
-    } cases[] = {
-        {"n=1\nn=2\n", UINT64_MAX, false, "{'n': 2}", false, NULL},
-        {"n=1\nn=2\n", 8, false, "{'n': 2}", false, NULL},
-        {"n=1\nn=2\n", 7, false, "{'n': 2}", false, NULL},
-        {"n=1\nn=2\n", 4, false, "{'n': 1}", true, NULL},
-        {"n=1\nend\n", 4, false, "{'n': 1}", false, NULL},
-        {"abc\nn=2\n", 4, false, NULL, false, late},
-        {"abc\nend\n", 4, false, NULL, false, none},
-        {"abc\n", 4, false, NULL, false, none},
-        {"n=1\n", 4, false, "{'n': 1}", false, NULL},
-        {"n=1\n", 5, false, NULL, false, cut},
-        {"n=1\n", 5, true, "{'n': 1}", false, NULL},
-    };
+    } cases[] = {{"n=1\nn=2\n", UINT64_MAX, false, "{'n': 2}", false, NULL},
+                 {"n=1\nn=2\n", 8, false, "{'n': 2}", false, NULL},
+                 {"n=1\nn=2\n", 7, false, "{'n': 2}", false, NULL},
+                 {"n=1\nn=2\n", 4, false, "{'n': 1}", true, NULL},
+                 {"n=1\nend\n", 4, false, "{'n': 1}", false, NULL},
+                 {"abc\nn=2\n", 4, false, NULL, false, late},
+                 {"abc\nend\n", 4, false, NULL, false, none},
+                 {"abc\n", 4, false, NULL, false, none},
+                 {"n=1\n", 4, false, "{'n': 1}", false, NULL},
+                 {"n=1\n", 5, false, NULL, false, cut},
+                 {"n=1\n", 5, true, "{'n': 1}", false, NULL}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         LOG(fake, "n=(?<n>\\d+)", cases[c].log);
         fake.ends[0].pinned = cases[c].captured != UINT64_MAX;
@@ -320,15 +311,13 @@ TEST(goes_on_line_by_line_behind_a_bad_one)
     static const struct {
         const char *before, *after, *result;
         uint32_t limits;
-    } cases[] = {
-        {"n=ab\n", "", "{'w': 'ab'}", 1},
-        {"", "n=ab\n", "{'w': 'ab'}", 1},
-        {"", "n=ab", "{'w': 'ab'}", 1},
-        {"", "x\n\n\nn=aab\nx", "{'w': 'aab'}", 1},
-        {"n=ab\n", "n=aab\nn=x\n", "{'w': 'aab'}", 1},
-        {"n=ab n=aaab\n", "", "{'w': 'aaab'}", 1},
-        {"", "n=aab\nn=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb", "{'w': 'aab'}", 2},
-    };
+    } cases[] = {{"n=ab\n", "", "{'w': 'ab'}", 1},
+                 {"", "n=ab\n", "{'w': 'ab'}", 1},
+                 {"", "n=ab", "{'w': 'ab'}", 1},
+                 {"", "x\n\n\nn=aab\nx", "{'w': 'aab'}", 1},
+                 {"n=ab\n", "n=aab\nn=x\n", "{'w': 'aab'}", 1},
+                 {"n=ab n=aaab\n", "", "{'w': 'aaab'}", 1},
+                 {"", "n=aab\nn=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb", "{'w': 'aab'}", 2}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         char log[256];
         (void)snprintf(log, sizeof log, "%s%s%s", cases[c].before, bad, cases[c].after);
@@ -429,10 +418,8 @@ TEST(refuses_a_log_of_two_ranks)
     static const struct {
         const char *required;
         enum jr_result_error errors[3];
-    } cases[] = {
-        {"all", {JR_RESULT_MISSING, JR_RESULT_NONE, JR_RESULT_MISSING}},
-        {"0,1", {JR_RESULT_MISSING, JR_RESULT_NONE, JR_RESULT_NONE}},
-    };
+    } cases[] = {{"all", {JR_RESULT_MISSING, JR_RESULT_NONE, JR_RESULT_MISSING}},
+                 {"0,1", {JR_RESULT_MISSING, JR_RESULT_NONE, JR_RESULT_NONE}}};
     FAKE(fake, 3);
     fake.policy.results.stated = true;
     fake.policy.results.from = JR_FROM_STDOUT;
@@ -469,11 +456,7 @@ TEST(knows_the_end_in_a_log_with_a_gap)
         uint64_t captured;
         const char *result;
         bool late;
-    } cases[] = {
-        {5012, "{'n': 3}", false},
-        {5008, "{'n': 2}", true},
-        {4, "{'n': 1}", true},
-    };
+    } cases[] = {{5012, "{'n': 3}", false}, {5008, "{'n': 2}", true}, {4, "{'n': 1}", true}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         fake.ends[0].captured = cases[c].captured;
         fake_judge(&fake);
@@ -501,8 +484,7 @@ TEST(a_match_before_a_gap_need_not_be_the_last)
         {"n=1\n", "n=2\n", "all", "{'n': 1}", NULL, 4},
         {"m=1\n", "m=2\n", "all", NULL, "a match may be in the 5000", 5008},
         {"m=1\n", "m=2\n", "all", NULL, "nothing in stdout.log matches", 4},
-        {"n=1\n", "", "none", NULL, NULL, 5004},
-    };
+        {"n=1\n", "", "none", NULL, NULL, 5004}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct jr_buf log JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_str(&log, cases[c].head);

@@ -52,8 +52,7 @@ TEST(ends)
         {{.failed = true, .on = "exit", .never = "exit:2", .how = ""},
          3,
          "restart.never names exit:2"},
-        {{.failed = true, .on = NULL, .never = "oom", .how = ""}, 3, "restart.never names oom"},
-    };
+        {{.failed = true, .on = NULL, .never = "oom", .how = ""}, 3, "restart.never names oom"}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct jr_attempt items[1] = {rows[i].last};
         struct jr_history history = {.items = items, .count = 1};
@@ -126,20 +125,18 @@ TEST(finds_stalls)
         size_t count;
         uint32_t attempts;
         int64_t mark; /* -1: no attempt made a step */
-    } rows[] = {
-        {{5}, 1, 0, 5},
-        {{-1}, 1, 0, -1},
-        {{-1, -1}, 2, 1, -1},
-        {{-1, 0}, 2, 0, 0},
-        {{0, -1}, 2, 1, 0},
-        {{5, 5}, 2, 1, 5},
-        {{5, 6}, 2, 0, 6},
-        {{5, 4, 3}, 3, 2, 5},
-        {{5, 4, 6}, 3, 0, 6},
-        {{5, 6, 5, -1}, 4, 2, 6},
-        {{5, -1, -1, 6, 6, 2}, 6, 2, 6},
-        {{-1, -1, 3, 3, -1, 3}, 6, 3, 3},
-    };
+    } rows[] = {{{5}, 1, 0, 5},
+                {{-1}, 1, 0, -1},
+                {{-1, -1}, 2, 1, -1},
+                {{-1, 0}, 2, 0, 0},
+                {{0, -1}, 2, 1, 0},
+                {{5, 5}, 2, 1, 5},
+                {{5, 6}, 2, 0, 6},
+                {{5, 4, 3}, 3, 2, 5},
+                {{5, 4, 6}, 3, 0, 6},
+                {{5, 6, 5, -1}, 4, 2, 6},
+                {{5, -1, -1, 6, 6, 2}, 6, 2, 6},
+                {{-1, -1, 3, 3, -1, 3}, 6, 3, 3}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct jr_attempt items[6];
         struct jr_history history = make(items, rows[i].count);
@@ -417,8 +414,7 @@ TEST(knows_and_tells_causes)
          "rank 1 ", .required = "1-2"},
         {"0 0 1", "result", "exit signal start timeout exit:1",
          "rank 0 did not deliver: result.json was not written", "rank 0 ", .required = "all",
-         .words = "lost"},
-    };
+         .words = "lost"}};
     for (size_t i = 0; i < COUNT(causes); i++) {
         struct jr_history history = {0};
         struct fake fake RELEASE(fake_end) = {0};
@@ -462,8 +458,7 @@ TEST(notes_the_times)
     CU_ASSERT_EQUAL(history.count, 0);
 }
 
-/* Entries are looked at only where a restart is allowed; without any in
- * `on`, each cause is one. */
+/* Entries are looked at only where a restart is allowed; without any in `on`, each cause is one. */
 TEST(holds_causes_only_where_asked)
 {
     static char exit_any[] = "exit";
@@ -501,13 +496,11 @@ TEST(leaves_what_jobrun_failed_at)
         int32_t stop, runner;
         uint32_t left, elsewhere;
         const char *why;
-    } rows[] = {
-        {0, 0, 0, 0, NULL},
-        {SIGTERM, 0, 0, 0, NULL},
-        {0, SIGKILL, 0, 0, "jobrun itself failed"},
-        {0, 0, 2, 0, "processes are left, which would disturb the next attempt"},
-        {0, 0, 0, 3, "the other nodes would not start again with this one"},
-    };
+    } rows[] = {{0, 0, 0, 0, NULL},
+                {SIGTERM, 0, 0, 0, NULL},
+                {0, SIGKILL, 0, 0, "jobrun itself failed"},
+                {0, 0, 2, 0, "processes are left, which would disturb the next attempt"},
+                {0, 0, 0, 3, "the other nodes would not start again with this one"}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct jr_history history = {0};
         FAKE(fake, 3);

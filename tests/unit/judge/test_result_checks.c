@@ -71,21 +71,18 @@ TEST(the_odd_ones_are_named)
         {{"[1, {\"a\": 2}]", "[1.0, {\"a\": 2.0}]", "[1, {\"a\": 3}]", "[1, {\"a\": 2}]"},
          {NULL, NULL, "result.json: 'f' is [1,{\"a\":3}], but [1,{\"a\":2}] on ranks 0-1,3", NULL}},
         {{"\"1\"", "1", "1", "1"},
-         {"result.json: 'f' is \"1\", but 1 on ranks 1-3", NULL, NULL, NULL}},
-    };
+         {"result.json: 'f' is \"1\", but 1 on ranks 1-3", NULL, NULL, NULL}}};
     check(true, vectors, COUNT_OF(vectors), JR_RESULT_UNEQUAL);
 }
 
 TEST(equal_is_by_value)
 {
-    static const struct vector vectors[] = {
-        {{"1", "1.0", "1e0", "1"}, {NULL}},
-        {{"{\"a\": 1, \"b\": 2}", "{\"b\": 2, \"a\": 1}", "{\"a\":1,\"b\":2.0}",
-          "{\"a\": 1, \"b\": 2}"},
-         {NULL}},
-        {{"0.1", "0.1", "0.10", "1e-1"}, {NULL}},
-        {{"null", "null", "null", "null"}, {NULL}},
-    };
+    static const struct vector vectors[] = {{{"1", "1.0", "1e0", "1"}, {NULL}},
+                                            {{"{\"a\": 1, \"b\": 2}", "{\"b\": 2, \"a\": 1}",
+                                              "{\"a\":1,\"b\":2.0}", "{\"a\": 1, \"b\": 2}"},
+                                             {NULL}},
+                                            {{"0.1", "0.1", "0.10", "1e-1"}, {NULL}},
+                                            {{"null", "null", "null", "null"}, {NULL}}};
     check(true, vectors, COUNT_OF(vectors), JR_RESULT_UNEQUAL);
 }
 
@@ -96,8 +93,7 @@ TEST(the_same_twice_is_not_distinct)
          {"result.json: 'f' is 1 on ranks 0,2, not distinct", NULL,
           "result.json: 'f' is 1 on ranks 0,2, not distinct", NULL}},
         {{"1", "2", "3", NULL}, {NULL, NULL, NULL, "result.json has no 'f' to compare"}},
-        {{"1", "2", "3", "4"}, {NULL}},
-    };
+        {{"1", "2", "3", "4"}, {NULL}}};
     check(false, vectors, COUNT_OF(vectors), JR_RESULT_FIELD);
 }
 
@@ -132,11 +128,9 @@ TEST(comparing_again_leaves_the_others_alone)
     static const struct {
         int other;
         enum jr_rank_state states[4];
-    } steps[] = {
-        {1, {JR_RANK_SUCCEEDED, JR_RANK_SUCCEEDED, JR_RANK_INCOMPLETE, JR_RANK_YIELDED}},
-        {2, {JR_RANK_INCOMPLETE, JR_RANK_INCOMPLETE, JR_RANK_INCOMPLETE, JR_RANK_YIELDED}},
-        {1, {JR_RANK_SUCCEEDED, JR_RANK_SUCCEEDED, JR_RANK_INCOMPLETE, JR_RANK_YIELDED}},
-    };
+    } steps[] = {{1, {JR_RANK_SUCCEEDED, JR_RANK_SUCCEEDED, JR_RANK_INCOMPLETE, JR_RANK_YIELDED}},
+                 {2, {JR_RANK_INCOMPLETE, JR_RANK_INCOMPLETE, JR_RANK_INCOMPLETE, JR_RANK_YIELDED}},
+                 {1, {JR_RANK_SUCCEEDED, JR_RANK_SUCCEEDED, JR_RANK_INCOMPLETE, JR_RANK_YIELDED}}};
     for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
         (void)json_object_set_new(fake.report.ranks[1].result, "f", json_integer(steps[s].other));
         jr_compare_again(&judge);

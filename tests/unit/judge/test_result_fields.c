@@ -75,8 +75,7 @@ static const struct vector vectors[] = {
     {FIELD(STRING, .pattern = (char *)"^[0-9a-f]+$"), "{\"f\": \"3f9c\"}", NULL},
     {FIELD(BOOLEAN, .required = false), "{\"f\": false, \"other\": [1]}", NULL},
     {FIELD(ARRAY, .required = false), "{\"f\": []}", NULL},
-    {FIELD(OBJECT, .required = false), "{\"f\": {}}", NULL},
-};
+    {FIELD(OBJECT, .required = false), "{\"f\": {}}", NULL}};
 
 TEST(fields_hold_or_say_why)
 {
@@ -101,10 +100,8 @@ TEST(fields_hold_or_say_why)
 
 TEST(several_fields_and_the_first_reason)
 {
-    struct jr_result_field fields[] = {
-        FIELD(NUMBER, .required = true),
-        {.name = (char *)"g", .type = JR_JSON_STRING},
-    };
+    struct jr_result_field fields[] = {FIELD(NUMBER, .required = true),
+                                       {.name = (char *)"g", .type = JR_JSON_STRING}};
     FAKE(fake, 2);
     fake.policy.results.stated = true;
     fake.policy.results.fields = fields;

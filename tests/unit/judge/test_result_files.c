@@ -45,17 +45,15 @@ TEST(withholds_what_is_ordered)
     static const struct {
         struct jr_injection rows[2];
         const char *withheld; /* a letter for each rank: w */
-    } vectors[] = {
-        {{{.what = JR_INJECT_NORESULT, .first = 2, .last = 2, .step = 1}}, "..w..."},
-        {{{.what = JR_INJECT_NORESULT, .first = 1, .last = 5, .step = 2}}, ".w.w.w"},
-        {{{.what = JR_INJECT_NORESULT, .first = 1, .last = 4, .step = 2}}, ".w.w.."},
-        {{{.what = JR_INJECT_KILL, .first = 0, .last = 5, .step = 1},
-          {.what = JR_INJECT_NORESULT, .first = 5, .last = 5, .step = 1}},
-         ".....w"},
-        {{{.what = JR_INJECT_NORESULT, .first = 0, .last = 0, .step = 1},
-          {.what = JR_INJECT_NORESULT, .first = 3, .last = 4, .step = 1}},
-         "w..ww."},
-    };
+    } vectors[] = {{{{.what = JR_INJECT_NORESULT, .first = 2, .last = 2, .step = 1}}, "..w..."},
+                   {{{.what = JR_INJECT_NORESULT, .first = 1, .last = 5, .step = 2}}, ".w.w.w"},
+                   {{{.what = JR_INJECT_NORESULT, .first = 1, .last = 4, .step = 2}}, ".w.w.."},
+                   {{{.what = JR_INJECT_KILL, .first = 0, .last = 5, .step = 1},
+                     {.what = JR_INJECT_NORESULT, .first = 5, .last = 5, .step = 1}},
+                    ".....w"},
+                   {{{.what = JR_INJECT_NORESULT, .first = 0, .last = 0, .step = 1},
+                     {.what = JR_INJECT_NORESULT, .first = 3, .last = 4, .step = 1}},
+                    "w..ww."}};
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         struct jr_injection rows[2] = {vectors[v].rows[0], vectors[v].rows[1]};
         RESULTS(fake, 6, "all");
@@ -95,8 +93,7 @@ TEST(asks_whether_it_returned)
          "its step returned in process 77, which is not the one that jobrun started: a wrapper "
          "must exec the program that it starts, and a fork is not the rank"},
         {JR_FORM_PYTHON, "none", false, 0, JR_RESULT_NONE, NULL},
-        {JR_FORM_PYTHON, "none", false, 77, JR_RESULT_NONE, NULL},
-    };
+        {JR_FORM_PYTHON, "none", false, 77, JR_RESULT_NONE, NULL}};
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         RESULTS(fake, 1, vectors[v].required);
         fake.plan.returns = true;
@@ -145,8 +142,7 @@ TEST(holds_to_what_was_there_at_the_end)
                   "result.json was changed after the rank had returned (8 bytes then, 12 now)");
 }
 
-/* Bytes that were changed behind the kernel's back, as through mapped memory.
- */
+/* Bytes that were changed behind the kernel's back, as through mapped memory. */
 TEST(compares_what_it_holds)
 {
     RESULTS(fake, 4, "0-2");

@@ -33,8 +33,7 @@ TEST(undelivered_by_reason)
         {"{\"a\": 9223372036854775808}", JR_RESULT_NOT_JSON,
          "result.json: line 1, column 25: a number beyond 64 bits; write it as a string"},
         {"{\"a\": 1e999}", JR_RESULT_NOT_JSON,
-         "result.json: line 1, column 11: a number beyond 64 bits; write it as a string"},
-    };
+         "result.json: line 1, column 11: a number beyond 64 bits; write it as a string"}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         FAKE(fake, 1);
         fake.policy.results.stated = true;

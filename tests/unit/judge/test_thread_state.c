@@ -25,19 +25,17 @@ static void check_words(const char *evidence, const char *expected)
 
 TEST(evidence_that_says_nothing)
 {
-    static const char *const vectors[][2] = {
-        {"{}", "gone"},
-        {"[]", "gone"},
-        {"{\"processes\": 5}", "gone"},
-        {"{\"processes\": []}", "gone"},
-        {"{\"processes\": [{\"threads\": []}]}", "gone"},
-        {"{\"processes\": [[]]}", "gone"},
-        {ONE("0", "{}"), "in no known state"},
-        {ONE("0", "{\"state\": \"\"}"), "in no known state"},
-        {ONE("0", "{\"state\": 7}"), "in no known state"},
-        {ONE("0", "{\"state\": \"Q\"}"), "in no known state"},
-        {ONE("\"0.4\"", "{\"state\": \"S\"}"), "waiting"},
-    };
+    static const char *const vectors[][2] = {{"{}", "gone"},
+                                             {"[]", "gone"},
+                                             {"{\"processes\": 5}", "gone"},
+                                             {"{\"processes\": []}", "gone"},
+                                             {"{\"processes\": [{\"threads\": []}]}", "gone"},
+                                             {"{\"processes\": [[]]}", "gone"},
+                                             {ONE("0", "{}"), "in no known state"},
+                                             {ONE("0", "{\"state\": \"\"}"), "in no known state"},
+                                             {ONE("0", "{\"state\": 7}"), "in no known state"},
+                                             {ONE("0", "{\"state\": \"Q\"}"), "in no known state"},
+                                             {ONE("\"0.4\"", "{\"state\": \"S\"}"), "waiting"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_words(vectors[i][0], vectors[i][1]);
 }
@@ -57,8 +55,7 @@ TEST(states_are_told_in_words)
         {ONE("0", "{\"state\": \"t\"}"), "stopped by a debugger"},
         {ONE("0", "{\"state\": \"Z\"}"), "ending"},
         {ONE("0", "{\"state\": \"X\"}"), "ending"},
-        {ONE("0", "{\"state\": \"S\", \"syscall\": \"a\\u001b[2J\"}"), "waiting in a\\x1b[2J"},
-    };
+        {ONE("0", "{\"state\": \"S\", \"syscall\": \"a\\u001b[2J\"}"), "waiting in a\\x1b[2J"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_words(vectors[i][0], vectors[i][1]);
 }
@@ -97,8 +94,7 @@ TEST(who_waits_for_a_child_is_not_told_of)
          "waiting in connect"},
         {ALL(SHELL("\"syscall\": \"wait4\"") "," CHILD("9", "8", "connect") "," CHILD("8", "7",
                                                                                       "wait4")),
-         "waiting in connect"},
-    };
+         "waiting in connect"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_words(vectors[i][0], vectors[i][1]);
 }
@@ -116,14 +112,12 @@ TEST(silence_is_a_number_or_unknown)
     static const struct {
         const char *evidence;
         double silence;
-    } vectors[] = {
-        {"{}", -1},
-        {"{\"silent_seconds\": null}", -1},
-        {"{\"silent_seconds\": \"3\"}", -1},
-        {"{\"silent_seconds\": 0}", 0},
-        {"{\"silent_seconds\": 3}", 3},
-        {"{\"silent_seconds\": 14.25}", 14.25},
-    };
+    } vectors[] = {{"{}", -1},
+                   {"{\"silent_seconds\": null}", -1},
+                   {"{\"silent_seconds\": \"3\"}", -1},
+                   {"{\"silent_seconds\": 0}", 0},
+                   {"{\"silent_seconds\": 3}", 3},
+                   {"{\"silent_seconds\": 14.25}", 14.25}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         json_t *json = parse(vectors[i].evidence);
         CU_ASSERT_EQUAL(jr_thread_state_silence(json), vectors[i].silence);
@@ -150,8 +144,7 @@ TEST(headings_say_what_is_known)
     check_stacks("{" HEAD ", \"silent_seconds\": 14}",
                  "rank 3   pid 4711   gone   0.13 s of CPU in 0.50 s   silent for 14.0 s\n");
     check_stacks("{" HEAD ", \"processes\": [{\"pid\": 5}]}",
-                 "rank 3   pid 4711   gone   0.13 s of CPU in 0.50 s\n"
-                 "  process 5 ?, 0 threads\n");
+                 "rank 3   pid 4711   gone   0.13 s of CPU in 0.50 s\n  process 5 ?, 0 threads\n");
 }
 
 #define THREAD(tid, name, state, more)                                                             \
@@ -172,21 +165,17 @@ TEST(headings_say_what_is_known)
 TEST(threads_that_are_alike_are_told_once)
 {
     check_stacks(OF(THREAD("5", "main", "S", "")),
-                 TOP "1 thread\n"
-                     "    5        main             S    1.50 s  waiting\n");
+                 TOP "1 thread\n    5        main             S    1.50 s  waiting\n");
     check_stacks(OF(THREAD("5", "main", "S",
                            "") "," LIKE("6", "pool") "," LIKE("7", "pool") "," LIKE("8", "pool")),
-                 TOP "4 threads\n"
-                     "    5        main             S    1.50 s  waiting\n"
-                     "    6        pool             S    1.50 s  waiting, and 2 more like it\n");
+                 TOP "4 threads\n    5        main             S    1.50 s  waiting\n    6        "
+                     "pool             S    1.50 s  waiting, and 2 more like it\n");
     check_stacks(
         OF(THREAD("5", "a", "S", "") "," THREAD("6", "a", "R", "") "," THREAD(
             "7", "a", "R", ", \"wchan\": \"x\"") "," THREAD("8", "a", "R", ", \"syscall\": \"y\"")),
-        TOP "4 threads\n"
-            "    5        a                S    1.50 s  waiting\n"
-            "    6        a                R    1.50 s  running\n"
-            "    7        a                R    1.50 s  running\n"
-            "    8        a                R    1.50 s  running\n");
+        TOP "4 threads\n    5        a                S    1.50 s  waiting\n    6        a         "
+            "       R    1.50 s  running\n    7        a                R    1.50 s  running\n    "
+            "8        a                R    1.50 s  running\n");
 }
 
 /* A stack is always shown: those are what the page is asked for. */

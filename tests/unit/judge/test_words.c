@@ -64,8 +64,7 @@ TEST(ends_in_words)
          "was exiting with code 3 when it was stopped"},
         {{.pid = 5, .end = JR_END_SIGNALED, .signal = 11, .stopped_with = 15, .told_code = 3},
          "died by SIGSEGV"},
-        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 15, .told_code = 3}, "died by SIGTERM"},
-    };
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 15, .told_code = 3}, "died by SIGTERM"}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_words_rank_end(&out, &cases[c].rank);
@@ -105,8 +104,7 @@ TEST(tells_crashes_from_stops)
         {{.end = JR_END_SIGNALED, .signal = 6, .stopped_with = 15, .killed = true, .told_code = 2},
          true,
          0},
-        {{.end = JR_END_EXITED, .stopped_with = 15, .told_code = 2}, false, 0},
-    };
+        {{.end = JR_END_EXITED, .stopped_with = 15, .told_code = 2}, false, 0}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         CU_ASSERT_EQUAL(jr_words_crashed(&cases[c].rank), cases[c].crashed);
         CU_ASSERT_EQUAL(jr_words_cut_short(&cases[c].rank), cases[c].cut);
@@ -125,8 +123,7 @@ TEST(tells_what_jobrun_lost)
         {{.guard_pid = 77}, "jobrun's guard (pid 77) was killed"},
         {{.guard_pid = 77, .guard_signal = 9}, "jobrun's guard (pid 77) was killed by SIGKILL"},
         {{.guard_pid = 77, .guard_signal = 15, .runner_signal = 9},
-         "jobrun's guard (pid 77) was killed by SIGTERM"},
-    };
+         "jobrun's guard (pid 77) was killed by SIGTERM"}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_buf_str(&out, "");
@@ -138,16 +135,14 @@ TEST(tells_what_jobrun_lost)
 /* The option that a command needs to find the run, where it needs one. */
 TEST(names_the_folder_of_the_logs)
 {
-    static const char *const vectors[][2] = {
-        {"runs/a", ""},
-        {"a", ""},
-        {"/a", ""},
-        {"run/a", " --log-dir 'run'"},
-        {"runss/a", " --log-dir 'runss'"},
-        {"sub/runs/a", " --log-dir 'sub/runs'"},
-        {"/exp/runs/a", " --log-dir '/exp/runs'"},
-        {"x\033y/a", " --log-dir 'x\\x1by'"},
-    };
+    static const char *const vectors[][2] = {{"runs/a", ""},
+                                             {"a", ""},
+                                             {"/a", ""},
+                                             {"run/a", " --log-dir 'run'"},
+                                             {"runss/a", " --log-dir 'runss'"},
+                                             {"sub/runs/a", " --log-dir 'sub/runs'"},
+                                             {"/exp/runs/a", " --log-dir '/exp/runs'"},
+                                             {"x\033y/a", " --log-dir 'x\\x1by'"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         jr_buf_str(&out, "");
@@ -182,12 +177,10 @@ TEST(causes_of_requeues)
     static const struct {
         enum jr_requeue_cause cause;
         const char *word, *told;
-    } rows[] = {
-        {JR_REQUEUE_NONE, NULL, "stopped"},
-        {JR_REQUEUE_DEADLINE, "deadline", "stopped for the deadline"},
-        {JR_REQUEUE_PREEMPTED, "preempted", "was preempted"},
-        {JR_REQUEUE_LOST_NODE, "lost_node", "lost a node"},
-    };
+    } rows[] = {{JR_REQUEUE_NONE, NULL, "stopped"},
+                {JR_REQUEUE_DEADLINE, "deadline", "stopped for the deadline"},
+                {JR_REQUEUE_PREEMPTED, "preempted", "was preempted"},
+                {JR_REQUEUE_LOST_NODE, "lost_node", "lost a node"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         const struct jr_outcome whole = {0};

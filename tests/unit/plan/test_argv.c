@@ -65,8 +65,7 @@ TEST(expands_by_value)
     struct jr_python python = function();
     struct jr_kwarg kwargs[] = {
         {TEXT("k%{rank}"), TEXT("[\"%{rank}\", 7, null]")},
-        {TEXT("dir"), TEXT("{\"%%{rank}\": \"%{run_dir}/%{model_rank}\"}")},
-    };
+        {TEXT("dir"), TEXT("{\"%%{rank}\": \"%{run_dir}/%{model_rank}\"}")}};
     struct sample s SAMPLE_CLEANUP;
     sample_python(&s, &python);
     s.job.log_dir = "/a\"b\\c\xff";
@@ -89,8 +88,7 @@ TEST(merges_entries)
     char *args[] = {TEXT("[2]")};
     struct jr_rank_entry entries[] = {
         {.ranks = TEXT("1-2"), .args = args, .args_count = 1, .kwargs = own, .kwargs_count = 2},
-        {.ranks = TEXT("3")},
-    };
+        {.ranks = TEXT("3")}};
     struct sample s SAMPLE_CLEANUP;
     sample_python(&s, &python);
     s.argv[0] = TEXT("1");

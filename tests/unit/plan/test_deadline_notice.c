@@ -15,11 +15,10 @@ TEST(is_one_that_jobrun_would_forward)
         struct jr_signal_rule *rules;
         uint32_t count;
         const char *notice;
-    } rows[] = {
-        {0, usr1, NULL, 0, NULL},   {1, usr1, NULL, 0, "USR1"},  {1, usr2, NULL, 0, "USR2"},
-        {1, term, NULL, 0, "USR1"}, {1, usr1, stop1, 1, "USR2"}, {1, term, stop1, 1, "USR2"},
-        {1, usr1, both, 2, NULL},   {1, usr1, same, 1, "USR1"},
-    };
+    } rows[] = {{0, usr1, NULL, 0, NULL},    {1, usr1, NULL, 0, "USR1"},
+                {1, usr2, NULL, 0, "USR2"},  {1, term, NULL, 0, "USR1"},
+                {1, usr1, stop1, 1, "USR2"}, {1, term, stop1, 1, "USR2"},
+                {1, usr1, both, 2, NULL},    {1, usr1, same, 1, "USR1"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct jr_policy policy = {.deadline = {rows[i].before_ms, rows[i].signal},
                                          .signals = rows[i].rules,

@@ -8,18 +8,16 @@ TEST(is_the_last_entry_once)
 {
     static const struct {
         const char *value, *expected;
-    } cases[] = {
-        {NULL, FOLDER},
-        {"", FOLDER},
-        {"/a", "/a:" FOLDER},
-        {"/a:", "/a::" FOLDER}, /* the empty entry was there before */
-        {":", "::" FOLDER},
-        {FOLDER, FOLDER},
-        {"/a:" FOLDER ":/b", "/a:" FOLDER ":/b"},
-        {FOLDER "3", FOLDER "3:" FOLDER},
-        {"/x" FOLDER, "/x" FOLDER ":" FOLDER},
-        {"/opt/jobrun", "/opt/jobrun:" FOLDER},
-    };
+    } cases[] = {{NULL, FOLDER},
+                 {"", FOLDER},
+                 {"/a", "/a:" FOLDER},
+                 {"/a:", "/a::" FOLDER}, /* the empty entry was there before */
+                 {":", "::" FOLDER},
+                 {FOLDER, FOLDER},
+                 {"/a:" FOLDER ":/b", "/a:" FOLDER ":/b"},
+                 {FOLDER "3", FOLDER "3:" FOLDER},
+                 {"/x" FOLDER, "/x" FOLDER ":" FOLDER},
+                 {"/opt/jobrun", "/opt/jobrun:" FOLDER}};
     struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
     for (size_t i = 0; i < LENGTH(cases); i++)
         JR_ASSERT_TEXT(jr_python_path_with(&arena, cases[i].value, FOLDER), cases[i].expected);
@@ -97,8 +95,7 @@ TEST(stands_behind_what_the_user_has)
         {"PYTHONPATH=/u", "", "r%{rank}", false, false, "r1:" FOLDER},
         {"PYTHONPATH=/u", "", "", false, false, FOLDER},
         {"PYTHONPATH=/%{u}", "", NULL, false, true, "/%{u}:" FOLDER},
-        {"PYTHONPATH=/u", "", NULL, true, false, NULL},
-    };
+        {"PYTHONPATH=/u", "", NULL, true, false, NULL}};
     for (size_t i = 0; i < LENGTH(cases); i++)
         check_given(&cases[i]);
 }

@@ -62,22 +62,20 @@ TEST(orders)
         enum jr_inject what; /* of the last */
         uint64_t after_ms;
         int code;
-    } vectors[] = {
-        {"kill:3@5s", 0, 1, JR_INJECT_KILL, 5000, 0},
-        {"exit:1=7@2s", 0, 1, JR_INJECT_EXIT, 2000, 7},
-        {"exit:1@2s=7", 0, 1, JR_INJECT_EXIT, 2000, 7},
-        {"hang:2", 0, 1, JR_INJECT_HANG, 0, 0},
-        {"stop:*", 0, 1, JR_INJECT_STOP, 0, 0},
-        {"slow:0-7/2@1m30s", 0, 1, JR_INJECT_SLOW, 90000, 0},
-        {"noresult:1-2", 0, 1, JR_INJECT_NORESULT, 0, 0},
-        {" kill:0 , oom:7@500ms ", 0, 2, JR_INJECT_OOM, 500, 0},
-        {"kill:0#1", 0, 0, 0, 0, 0},
-        {"kill:0#1", 1, 1, JR_INJECT_KILL, 0, 0},
-        {"kill:0#*, kill:1", 7, 1, JR_INJECT_KILL, 0, 0},
-        {"kill:0#0@1s", 0, 1, JR_INJECT_KILL, 1000, 0},
-        {"preempt@10s", 0, 1, JR_INJECT_PREEMPT, 10000, 0},
-        {"preempt@10s#2", 1, 0, 0, 0, 0},
-    };
+    } vectors[] = {{"kill:3@5s", 0, 1, JR_INJECT_KILL, 5000, 0},
+                   {"exit:1=7@2s", 0, 1, JR_INJECT_EXIT, 2000, 7},
+                   {"exit:1@2s=7", 0, 1, JR_INJECT_EXIT, 2000, 7},
+                   {"hang:2", 0, 1, JR_INJECT_HANG, 0, 0},
+                   {"stop:*", 0, 1, JR_INJECT_STOP, 0, 0},
+                   {"slow:0-7/2@1m30s", 0, 1, JR_INJECT_SLOW, 90000, 0},
+                   {"noresult:1-2", 0, 1, JR_INJECT_NORESULT, 0, 0},
+                   {" kill:0 , oom:7@500ms ", 0, 2, JR_INJECT_OOM, 500, 0},
+                   {"kill:0#1", 0, 0, 0, 0, 0},
+                   {"kill:0#1", 1, 1, JR_INJECT_KILL, 0, 0},
+                   {"kill:0#*, kill:1", 7, 1, JR_INJECT_KILL, 0, 0},
+                   {"kill:0#0@1s", 0, 1, JR_INJECT_KILL, 1000, 0},
+                   {"preempt@10s", 0, 1, JR_INJECT_PREEMPT, 10000, 0},
+                   {"preempt@10s#2", 1, 0, 0, 0, 0}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct fixture f;
         CU_ASSERT_EQUAL(parse(&f, vectors[i].text, vectors[i].attempt), JR_STATUS_OK);
@@ -99,11 +97,10 @@ TEST(orders_ranges)
     static const struct {
         const char *text;
         uint32_t first, last, step;
-    } vectors[] = {
-        {"kill:3", 3, 3, 1},         {"kill:0-7", 0, 7, 1},    {"kill:1-6/2", 1, 6, 2},
-        {"kill:*", 0, RANKS - 1, 1}, {"lost_node:0", 0, 1, 1}, {"lost_node:1@5s", 2, 2, 1},
-        {"lost_node:2", 3, 7, 1},
-    };
+    } vectors[] = {{"kill:3", 3, 3, 1},      {"kill:0-7", 0, 7, 1},
+                   {"kill:1-6/2", 1, 6, 2},  {"kill:*", 0, RANKS - 1, 1},
+                   {"lost_node:0", 0, 1, 1}, {"lost_node:1@5s", 2, 2, 1},
+                   {"lost_node:2", 3, 7, 1}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct fixture f;
         CU_ASSERT_EQUAL_FATAL(parse(&f, vectors[i].text, 0), JR_STATUS_OK);

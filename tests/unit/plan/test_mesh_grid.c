@@ -4,13 +4,11 @@
 
 TEST(refuses_a_world_of_no_size)
 {
-    static const struct jr_grid bad[] = {
-        {{0, 1, 1}},
-        {{1, 0, 1}},
-        {{1, 1, 0}},
-        {{65536, 65536, 1}},
-        {{UINT32_MAX, UINT32_MAX, UINT32_MAX}},
-    };
+    static const struct jr_grid bad[] = {{{0, 1, 1}},
+                                         {{1, 0, 1}},
+                                         {{1, 1, 0}},
+                                         {{65536, 65536, 1}},
+                                         {{UINT32_MAX, UINT32_MAX, UINT32_MAX}}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct jr_error err = {0};
         CU_ASSERT_EQUAL(jr_grid_prove(&bad[i], &err), -1);
@@ -40,10 +38,9 @@ static void follows_the_formulas(const struct jr_grid *grid)
 
 TEST(proves_every_kind_of_grid)
 {
-    static const struct jr_grid grids[] = {
-        {{1, 1, 1}}, {{7, 1, 1}},  {{1, 13, 1}},    {{1, 1, 4096}},
-        {{2, 3, 5}}, {{11, 3, 1}}, {{8, 16, 1024}},
-    };
+    static const struct jr_grid grids[] = {{{1, 1, 1}},    {{7, 1, 1}}, {{1, 13, 1}},
+                                           {{1, 1, 4096}}, {{2, 3, 5}}, {{11, 3, 1}},
+                                           {{8, 16, 1024}}};
     for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
         CU_ASSERT_EQUAL(jr_grid_prove(&grids[i], NULL), 0);
         follows_the_formulas(&grids[i]);

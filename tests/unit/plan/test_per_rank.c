@@ -5,20 +5,14 @@
 
 #include "sample.h"
 
-static struct jr_env_entry debug[] = {
-    {.name = TEXT("DEBUG"), .value = TEXT("%{rank}")},
-    {.name = TEXT("COMMON"), .value = TEXT("own")},
-    {.name = TEXT("GONE")},
-    {.name = TEXT("LANG")},
-    {.name = TEXT("TRACE"), .value = TEXT("t%{local_rank}")},
-};
-static struct jr_env_entry asked[] = {
-    {.name = TEXT("DATA_ROOT"), .required = true},
-};
-static struct jr_env_entry common[] = {
-    {.name = TEXT("COMMON"), .value = TEXT("all")},
-    {.name = TEXT("GONE"), .value = TEXT("all")},
-};
+static struct jr_env_entry debug[] = {{.name = TEXT("DEBUG"), .value = TEXT("%{rank}")},
+                                      {.name = TEXT("COMMON"), .value = TEXT("own")},
+                                      {.name = TEXT("GONE")},
+                                      {.name = TEXT("LANG")},
+                                      {.name = TEXT("TRACE"), .value = TEXT("t%{local_rank}")}};
+static struct jr_env_entry asked[] = {{.name = TEXT("DATA_ROOT"), .required = true}};
+static struct jr_env_entry common[] = {{.name = TEXT("COMMON"), .value = TEXT("all")},
+                                       {.name = TEXT("GONE"), .value = TEXT("all")}};
 
 static char lang[] = "LANG=C", path[] = "PATH=/bin";
 
@@ -36,10 +30,8 @@ static void sample_of(struct sample *s, struct jr_rank_entry *entries, uint32_t 
 TEST(adds_arguments)
 {
     char *first[] = {TEXT("--main"), TEXT("%{rank}")}, *rest[] = {TEXT("-q")};
-    struct jr_rank_entry entries[] = {
-        {.ranks = TEXT("0"), .args = first, .args_count = 2},
-        {.ranks = TEXT("2-3"), .args = rest, .args_count = 1},
-    };
+    struct jr_rank_entry entries[] = {{.ranks = TEXT("0"), .args = first, .args_count = 2},
+                                      {.ranks = TEXT("2-3"), .args = rest, .args_count = 1}};
     static const char *const expected[4] = {"./train --epochs 5 --main 0 ", "./train --epochs 5 ",
                                             "./train --epochs 5 -q ", "./train --epochs 5 -q "};
     struct sample s SAMPLE_CLEANUP;
@@ -193,13 +185,11 @@ static void check(const struct rules *rules, bool good)
 
 TEST(refuses_what_is_no_set_of_ranks)
 {
-    static const struct rules bad[] = {
-        {.redirects = {{"0", JR_STREAM_ALL}, {"x", JR_STREAM_OUT}},
-         .expected = "redirects: 'x' is not a set of local ranks"},
-        {.tee = {{"1-", JR_STREAM_ALL}},
-         .tee_stated = true,
-         .expected = "tee: '1-' is not a set of local ranks"},
-    };
+    static const struct rules bad[] = {{.redirects = {{"0", JR_STREAM_ALL}, {"x", JR_STREAM_OUT}},
+                                        .expected = "redirects: 'x' is not a set of local ranks"},
+                                       {.tee = {{"1-", JR_STREAM_ALL}},
+                                        .tee_stated = true,
+                                        .expected = "tee: '1-' is not a set of local ranks"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         check(&bad[i], false);
 }
@@ -225,8 +215,7 @@ TEST(applies_rules)
          .tee = {{"0", JR_STREAM_ERR}},
          .tee_stated = true,
          .expected = "ft ff ff ff"},
-        {.redirects = {{"none", JR_STREAM_ALL}}, .expected = "tt tt tt tt"},
-    };
+        {.redirects = {{"none", JR_STREAM_ALL}}, .expected = "tt tt tt tt"}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         check(&good[i], true);
 }

@@ -56,20 +56,18 @@ TEST(says_all_of_a_rank)
 {
     static const struct {
         const char *key, *value;
-    } rank5[] = {
-        {"rank", "5"},
-        {"local_rank", "1"},
-        {"node_rank", "1"},
-        {"coordinates", "{\"model\": 1, \"pipeline\": 0, \"data\": 1}"},
-        {"groups", "{\"model\": 2, \"pipeline\": 3, \"data\": 1}"},
-        {"argv", "[\"./train\", \"--epochs\", \"5\"]"},
-        {"workdir", "\"/home/u/job\""},
-        {"stdout", "{\"file\": \"attempt_0/5/stdout.log\", \"console\": false}"},
-        {"stderr", "{\"file\": \"attempt_0/5/stderr.log\", \"console\": true}"},
-        {"device", "null"},
-        {"cpus", "null"},
-        {"threads", "3"},
-    };
+    } rank5[] = {{"rank", "5"},
+                 {"local_rank", "1"},
+                 {"node_rank", "1"},
+                 {"coordinates", "{\"model\": 1, \"pipeline\": 0, \"data\": 1}"},
+                 {"groups", "{\"model\": 2, \"pipeline\": 3, \"data\": 1}"},
+                 {"argv", "[\"./train\", \"--epochs\", \"5\"]"},
+                 {"workdir", "\"/home/u/job\""},
+                 {"stdout", "{\"file\": \"attempt_0/5/stdout.log\", \"console\": false}"},
+                 {"stderr", "{\"file\": \"attempt_0/5/stderr.log\", \"console\": true}"},
+                 {"device", "null"},
+                 {"cpus", "null"},
+                 {"threads", "3"}};
     struct jr_stream_rule rule = {TEXT("1"), JR_STREAM_OUT};
     SAMPLE(s, 2, 2, 2);
     sample_nodes(&s, 2);
@@ -88,13 +86,11 @@ TEST(says_all_of_a_rank)
 TEST(keeps_secrets_and_what_it_inherits_to_itself)
 {
     char *outer[] = {TEXT("HOME=/home/u"), TEXT("HF_TOKEN=abc"), TEXT("NEED=x"), NULL};
-    struct jr_env_entry env[] = {
-        {.name = TEXT("MY_TOKEN_A"), .value = TEXT("s3cret")},
-        {.name = TEXT("a_token"), .value = TEXT("s3cret")},
-        {.name = TEXT("HF_TOKEN"), .required = true},
-        {.name = TEXT("NEED"), .required = true},
-        {.name = TEXT("OPEN"), .value = TEXT("s=%{rank}")},
-    };
+    struct jr_env_entry env[] = {{.name = TEXT("MY_TOKEN_A"), .value = TEXT("s3cret")},
+                                 {.name = TEXT("a_token"), .value = TEXT("s3cret")},
+                                 {.name = TEXT("HF_TOKEN"), .required = true},
+                                 {.name = TEXT("NEED"), .required = true},
+                                 {.name = TEXT("OPEN"), .value = TEXT("s=%{rank}")}};
     SAMPLE(s, 1, 1, 2);
     s.options.environ = outer;
     s.job.env = env;

@@ -29,9 +29,8 @@ TEST(prints_the_whole_of_a_small_plan)
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     SAMPLE(s, 2, 2, 2);
     print(&out, &s, false);
-    check(&out, "\n7     7      cpu     3        any\n\n"
-                "output    file + console\n"
-                "env       43 set by jobrun (--env shows them)\n");
+    check(&out, "\n7     7      cpu     3        any\n\noutput    file + console\nenv       43 set "
+                "by jobrun (--env shows them)\n");
     out.data[strlen(out.data) - 1] = '\0';
     *strrchr(out.data, '\n') = '\0';
     *strstr(out.data, "\n1     1") = '\0';
@@ -64,29 +63,21 @@ TEST(keeps_meshes_short)
     } rows[] = {
         {1, 1, 1,
          "groups  one rank, its own group on each axis      proved: each axis partitions 0-0\n"},
-        {1, 1, 4,
-         "model fastest\n"
-         "groups  data 0,1,2,3      proved: each axis partitions 0-3\n"},
+        {1, 1, 4, "model fastest\ngroups  data 0,1,2,3      proved: each axis partitions 0-3\n"},
         {1, 1, 4096, "groups  data 0-4095      proved: each axis partitions 0-4095\n"},
         {1, 2, 2,
-         "        pipeline 0   pipeline 1\n"
-         "data 0  0            1\n"
-         "data 1  2            3\n"
-         "groups  pipeline 0,1 2,3   data 0,2 1,3      proved"},
+         "        pipeline 0   pipeline 1\ndata 0  0            1\ndata 1  2            3\ngroups  "
+         "pipeline 0,1 2,3   data 0,2 1,3      proved"},
         {16, 2, 1,
-         "            model 0-15\n"
-         "pipeline 0  0-15\n"
-         "pipeline 1  16-31\n"
-         "groups  model 0-15 16-31   pipeline 0,16 1,17 2,18 3,19 .. 15,31 (16 groups)      "
-         "proved: each axis partitions 0-31\n"},
+         "            model 0-15\npipeline 0  0-15\npipeline 1  16-31\ngroups  model 0-15 16-31   "
+         "pipeline 0,16 1,17 2,18 3,19 .. 15,31 (16 groups)      proved: each axis partitions "
+         "0-31\n"},
         {8, 1, 512,
-         "data 7    56        57        58        59        60        61        62        63\n"
-         "...     503 more lines\n"
-         "data 511  4088      4089      4090      4091      4092      4093      4094      4095\n"
-         "groups  model 0-7 8-15 16-23 24-31 .. 4088-4095 (512 groups)\n"
-         "        data 0-4088/8 1-4089/8 2-4090/8 3-4091/8 4-4092/8 5-4093/8 6-4094/8 "
-         "7-4095/8      proved"},
-    };
+         "data 7    56        57        58        59        60        61        62        63\n...  "
+         "   503 more lines\ndata 511  4088      4089      4090      4091      4092      4093      "
+         "4094      4095\ngroups  model 0-7 8-15 16-23 24-31 .. 4088-4095 (512 groups)\n        "
+         "data 0-4088/8 1-4089/8 2-4090/8 3-4091/8 4-4092/8 5-4093/8 6-4094/8 7-4095/8      "
+         "proved"}};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     for (size_t i = 0; i < LENGTH(rows); i++) {
         SAMPLE(s, rows[i].model, rows[i].pipeline, rows[i].data);
@@ -128,13 +119,11 @@ TEST(shows_one_axis_by_its_groups)
 
 TEST(shows_a_line_along_the_fastest_axis)
 {
-    check_mesh(2, 1, 3,
-               "6 ranks = data 3 x pipeline 1 x model 2" LAYOUT "        model 0   model 1\n"
-               "data 0  0         1\n"
-               "data 1  2         3\n"
-               "data 2  4         5\n"
-               "groups  model 0,1 2,3 4,5   data 0,2,4 1,3,5      proved: each "
-               "axis partitions 0-5\n");
+    check_mesh(
+        2, 1, 3,
+        "6 ranks = data 3 x pipeline 1 x model 2" LAYOUT
+        "        model 0   model 1\ndata 0  0         1\ndata 1  2         3\ndata 2  4         "
+        "5\ngroups  model 0,1 2,3 4,5   data 0,2,4 1,3,5      proved: each axis partitions 0-5\n");
     check_mesh(2, 2, 2,
                "8 ranks = data 2 x pipeline 2 x model 2" LAYOUT
                "                    model 0   model 1\n"
@@ -152,17 +141,14 @@ TEST(shows_a_line_along_the_fastest_axis)
     check_mesh(8, 1, 2,
                "16 ranks = data 2 x pipeline 1 x model 8" LAYOUT
                "        model 0   model 1   model 2   model 3   model 4   model 5   model 6   "
-               "model 7\n"
-               "data 0  0         1         2         3         4         5         6         7\n"
-               "data 1  8         9         10        11        12        13        14        15\n"
-               "groups  model 0-7 8-15   data 0,8 1,9 2,10 3,11 4,12 5,13 6,14 7,15      proved: "
-               "each axis partitions 0-15\n");
+               "model 7\ndata 0  0         1         2         3         4         5         6     "
+               "    7\ndata 1  8         9         10        11        12        13        14      "
+               "  15\ngroups  model 0-7 8-15   data 0,8 1,9 2,10 3,11 4,12 5,13 6,14 7,15      "
+               "proved: each axis partitions 0-15\n");
     check_mesh(9, 1, 2,
-               "18 ranks = data 2 x pipeline 1 x model 9" LAYOUT "        model 0-8\n"
-               "data 0  0-8\n"
-               "data 1  9-17\n"
-               "groups  model 0-8 9-17   data 0,9 1,10 2,11 3,12 .. 8,17 (9 "
-               "groups)      proved: each axis partitions 0-17\n");
+               "18 ranks = data 2 x pipeline 1 x model 9" LAYOUT
+               "        model 0-8\ndata 0  0-8\ndata 1  9-17\ngroups  model 0-8 9-17   data 0,9 "
+               "1,10 2,11 3,12 .. 8,17 (9 groups)      proved: each axis partitions 0-17\n");
 }
 
 /* A mesh of model 2: the first ranks line by line, and the last one where the others are cut. */
@@ -246,10 +232,8 @@ TEST(tells_nodes_and_devices)
     s.job.master_addr = "fe80::1";
     s.job.axis_backend[JR_AXIS_DATA] = "nccl";
     print(&out, &s, false);
-    check(&out, "job       digits: 4 ranks on 2 nodes\n"
-                "here      node 1: ranks 2-3\n");
-    check(&out, "\nmaster    [fe80::1]:29500\n"
-                "backends  gloo, data nccl\n");
+    check(&out, "job       digits: 4 ranks on 2 nodes\nhere      node 1: ranks 2-3\n");
+    check(&out, "\nmaster    [fe80::1]:29500\nbackends  gloo, data nccl\n");
     check(&out, "\nrank  node     local  device           threads  cpus\n");
     check(&out, "\n0     0 gpu07  0      GPU 0 (H100)     3        any\n");
     check(&out, "\n3     1        1      GPU-5a3b (H100)  3        any\n");
@@ -266,9 +250,8 @@ TEST(tells_spares)
     s.job.spare_nodes = 2;
     s.hosts[3] = TEXT("gpu08");
     print(&out, &s, false);
-    check(&out, "job       digits: 4 ranks on 2 nodes, and 2 spares\n"
-                "here      node 0: ranks 0-1\n"
-                "spares    node 2, gpu08: they take the place of a node that is lost\n");
+    check(&out, "job       digits: 4 ranks on 2 nodes, and 2 spares\nhere      node 0: ranks "
+                "0-1\nspares    node 2, gpu08: they take the place of a node that is lost\n");
     s.job.spare_nodes = 1;
     print(&out, &s, false);
     check(&out, " on 2 nodes, and 1 spare\n");
@@ -281,10 +264,8 @@ TEST(tells_what_each_node_has)
     char *near[] = {TEXT("0"), TEXT("1")}, *far[] = {TEXT("GPU-7f")};
     char *near_cpus[] = {TEXT("0-3"), TEXT("4-7")}, *far_cpus[] = {TEXT("9")};
     uint32_t sizes[] = {2, 1};
-    struct jr_node_resources resources[] = {
-        {near, 2, "H100", near_cpus, 2, 8, NULL},
-        {far, 1, "A100", far_cpus, 1, 1, NULL},
-    };
+    struct jr_node_resources resources[] = {{near, 2, "H100", near_cpus, 2, 8, NULL},
+                                            {far, 1, "A100", far_cpus, 1, 1, NULL}};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     SAMPLE(s, 1, 1, 3);
     sample_nodes(&s, 2);
@@ -334,10 +315,8 @@ TEST(folds_a_large_world)
 TEST(shows_the_environment)
 {
     char *outer[] = {TEXT("HOME=/home/u"), NULL};
-    struct jr_env_entry env[] = {
-        {.name = TEXT("API_TOKEN"), .value = TEXT("s3cret")},
-        {.name = TEXT("LINES"), .value = TEXT("a\nb\x1b[2J")},
-    };
+    struct jr_env_entry env[] = {{.name = TEXT("API_TOKEN"), .value = TEXT("s3cret")},
+                                 {.name = TEXT("LINES"), .value = TEXT("a\nb\x1b[2J")}};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     SAMPLE(s, 1, 1, 2);
     s.options.environ = outer;
@@ -361,16 +340,14 @@ TEST(quotes_the_command)
     static const struct {
         char text[32];
         const char *quoted;
-    } rows[] = {
-        {"", "''"},
-        {"a b", "'a b'"},
-        {"it's", "'it'\\''s'"},
-        {"$HOME;", "'$HOME;'"},
-        {"x\ny", "'x ...'"},
-        {"it's\ny's", "'it'\\''s ...'"},
-        {"x\ty", "'x\\x09y'"},
-        {"--lr=0.1", "--lr=0.1"},
-    };
+    } rows[] = {{"", "''"},
+                {"a b", "'a b'"},
+                {"it's", "'it'\\''s'"},
+                {"$HOME;", "'$HOME;'"},
+                {"x\ny", "'x ...'"},
+                {"it's\ny's", "'it'\\''s ...'"},
+                {"x\ty", "'x\\x09y'"},
+                {"--lr=0.1", "--lr=0.1"}};
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     for (size_t i = 0; i < LENGTH(rows); i++) {
         char text[32], line[64];

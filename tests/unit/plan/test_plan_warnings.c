@@ -24,8 +24,7 @@ TEST(counts_groups_that_cross_nodes)
         {4, {1, 1, 1, 1}, "1 of 1 model groups cross nodes: ranks 0-3 are on nodes 0 to 3"},
         {3, {3, 1, 1, 1, 3}, "1 of 3 model groups cross nodes: ranks 3-5 are on nodes 1 to 3"},
         {3, {3, 2, 3, 1}, "2 of 3 model groups cross nodes: ranks 3-5 are on nodes 1 to 2"},
-        {2, {4, 1, 3}, "1 of 4 model groups cross nodes: ranks 4-5 are on nodes 1 to 2"},
-    };
+        {2, {4, 1, 3}, "1 of 4 model groups cross nodes: ranks 4-5 are on nodes 1 to 2"}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct sample s;
         char help[128];
@@ -62,15 +61,13 @@ TEST(warns_of_forks_with_devices)
         enum jr_start_method method;
         enum jr_device device;
         bool python, warned;
-    } rows[] = {
-        {JR_START_FORK, JR_DEVICE_CUDA, true, true},
-        {JR_START_FORK, JR_DEVICE_ROCM, true, true},
-        {JR_START_FORK, JR_DEVICE_CUDA, false, false},
-        {JR_START_FORK, JR_DEVICE_CPU, true, false},
-        {JR_START_FORK, JR_DEVICE_CPU, false, false},
-        {JR_START_FORKSERVER, JR_DEVICE_CUDA, true, false},
-        {JR_START_SPAWN, JR_DEVICE_CUDA, true, false},
-    };
+    } rows[] = {{JR_START_FORK, JR_DEVICE_CUDA, true, true},
+                {JR_START_FORK, JR_DEVICE_ROCM, true, true},
+                {JR_START_FORK, JR_DEVICE_CUDA, false, false},
+                {JR_START_FORK, JR_DEVICE_CPU, true, false},
+                {JR_START_FORK, JR_DEVICE_CPU, false, false},
+                {JR_START_FORKSERVER, JR_DEVICE_CUDA, true, false},
+                {JR_START_SPAWN, JR_DEVICE_CUDA, true, false}};
     struct jr_python python = {
         .what = JR_PYTHON_FUNCTION, .target = TEXT("train:main"), .interpreter = TEXT("python3")};
     struct jr_library library = {TEXT("/j/l.so"), TEXT("step")};
@@ -104,18 +101,17 @@ TEST(helps_with_failures)
 {
     static const struct {
         const char *inject, *help;
-    } rows[] = {
-        {"kil:0", "did you mean 'kill'?"},
-        {"hnag:0", "did you mean 'hang'?"},
-        {"fly:0", "kill:3@5s, exit:1=7, hang:2, stop:0, slow:*, noresult:1, oom:2: one range of "
-                  "ranks each; lost_node:1@5s, deadline@10s, preempt@10s"},
-        {"kill:x", "ranks are written as 3, 0-3, 0-7/2 or *"},
-        {"kill:0-3/0", "ranks are written as 3, 0-3, 0-7/2 or *"},
-        {"kill:0-4294967296", "ranks are written as 3, 0-3, 0-7/2 or *"},
-        {"kill:0-3/4294967296", "ranks are written as 3, 0-3, 0-7/2 or *"},
-        {"kill:0-3/x", "ranks are written as 3, 0-3, 0-7/2 or *"},
-        {"kill:0-4294967295", "the last of 4 ranks is 3"},
-    };
+    } rows[] = {{"kil:0", "did you mean 'kill'?"},
+                {"hnag:0", "did you mean 'hang'?"},
+                {"fly:0",
+                 "kill:3@5s, exit:1=7, hang:2, stop:0, slow:*, noresult:1, oom:2: one range of "
+                 "ranks each; lost_node:1@5s, deadline@10s, preempt@10s"},
+                {"kill:x", "ranks are written as 3, 0-3, 0-7/2 or *"},
+                {"kill:0-3/0", "ranks are written as 3, 0-3, 0-7/2 or *"},
+                {"kill:0-4294967296", "ranks are written as 3, 0-3, 0-7/2 or *"},
+                {"kill:0-3/4294967296", "ranks are written as 3, 0-3, 0-7/2 or *"},
+                {"kill:0-3/x", "ranks are written as 3, 0-3, 0-7/2 or *"},
+                {"kill:0-4294967295", "the last of 4 ranks is 3"}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         SAMPLE(s, 1, 1, 4);
         s.options.inject = rows[i].inject;
@@ -131,16 +127,14 @@ TEST(refuses_a_result_file_on_any_node)
     static const struct {
         const char *workdir, *file, *required;
         uint32_t first, second; /* the ranks; equal: it is good */
-    } rows[] = {
-        {"/w/%{node_rank}", "r.json", "all", 0, 1},
-        {"/w", "%{node_rank}-%{rank}.json", "all", 0, 0},
-        {"/w", "../%{local_rank}.json", "all", 0, 0},
-        {"/w", "../x.json", "0,2,4-5", 4, 5},
-        {"/w", "../x.json", "0,2-3", 2, 3},
-        {"/w", "../x.json", "0,2,4", 0, 0},
-        {"/w", "../x.json", "1,0", 0, 1},
-        {"/w", NULL, "all", 0, 0},
-    };
+    } rows[] = {{"/w/%{node_rank}", "r.json", "all", 0, 1},
+                {"/w", "%{node_rank}-%{rank}.json", "all", 0, 0},
+                {"/w", "../%{local_rank}.json", "all", 0, 0},
+                {"/w", "../x.json", "0,2,4-5", 4, 5},
+                {"/w", "../x.json", "0,2-3", 2, 3},
+                {"/w", "../x.json", "0,2,4", 0, 0},
+                {"/w", "../x.json", "1,0", 0, 1},
+                {"/w", NULL, "all", 0, 0}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct sample s;
         char help[160];

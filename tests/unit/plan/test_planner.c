@@ -5,12 +5,10 @@ TEST(refuses_a_world_that_does_not_add_up)
     static const struct {
         uint32_t world, held, data;
         const char *text;
-    } bad[] = {
-        {9, 8, 2, "a world of 9 ranks, a mesh of 8 and nodes that hold 8"},
-        {8, 7, 2, "a world of 8 ranks, a mesh of 8 and nodes that hold 7"},
-        {8, 8, 3, "a world of 8 ranks, a mesh of 12 and nodes that hold 8"},
-        {0, 0, 0, "a mesh of 0 x 2 x 2 has no valid size"},
-    };
+    } bad[] = {{9, 8, 2, "a world of 9 ranks, a mesh of 8 and nodes that hold 8"},
+               {8, 7, 2, "a world of 8 ranks, a mesh of 8 and nodes that hold 7"},
+               {8, 8, 3, "a world of 8 ranks, a mesh of 12 and nodes that hold 8"},
+               {0, 0, 0, "a mesh of 0 x 2 x 2 has no valid size"}};
     for (size_t i = 0; i < LENGTH(bad); i++) {
         SAMPLE(s, 2, 2, bad[i].data);
         s.job.world_size = bad[i].world;
@@ -29,13 +27,11 @@ TEST(binds_ranks_to_cpus)
     static const struct {
         uint32_t count;
         const char *cpus[6];
-    } rows[] = {
-        {0, {NULL}},
-        {1, {NULL, NULL, NULL, NULL, NULL, "0-1"}},
-        {2, {"0-1", "2-3", NULL, NULL, NULL, NULL}},
-        {3, {NULL, NULL, "0-1", "2-3", "4-5", NULL}},
-        {6, {"0-1", "2-3", "4-5", "6-7", "8-9", "10-11"}},
-    };
+    } rows[] = {{0, {NULL}},
+                {1, {NULL, NULL, NULL, NULL, NULL, "0-1"}},
+                {2, {"0-1", "2-3", NULL, NULL, NULL, NULL}},
+                {3, {NULL, NULL, "0-1", "2-3", "4-5", NULL}},
+                {6, {"0-1", "2-3", "4-5", "6-7", "8-9", "10-11"}}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         SAMPLE(s, 1, 1, 6);
         s.job.nodes = 3;
@@ -150,19 +146,17 @@ TEST(refuses_a_result_file_of_two_ranks)
         const char *file, *required, *workdir;
         bool local;
         const char *text; /* NULL: good */
-    } rows[] = {
-        {"out.json", "all", "/w", false,
-         "ranks 0 and 1 would write the same result file, /w/out.json"},
-        {"out.json", "1-2", "/w/%{data_rank}/..", false,
-         "ranks 1 and 2 would write the same result file, /w/out.json"},
-        {"%{local_rank}.json", "all", "/w", true,
-         "ranks 0 and 4 would write the same result file, /w/0.json"},
-        {"%{local_rank}.json", "all", "/w", false, NULL},
-        {"out.json", "3", "/w", false, NULL},
-        {"out.json", "none", "/w", false, NULL},
-        {"out.json", "all", "/w/%{rank}", false, NULL},
-        {"%{rank_dir}/out.json", "all", "/w", true, NULL},
-    };
+    } rows[] = {{"out.json", "all", "/w", false,
+                 "ranks 0 and 1 would write the same result file, /w/out.json"},
+                {"out.json", "1-2", "/w/%{data_rank}/..", false,
+                 "ranks 1 and 2 would write the same result file, /w/out.json"},
+                {"%{local_rank}.json", "all", "/w", true,
+                 "ranks 0 and 4 would write the same result file, /w/0.json"},
+                {"%{local_rank}.json", "all", "/w", false, NULL},
+                {"out.json", "3", "/w", false, NULL},
+                {"out.json", "none", "/w", false, NULL},
+                {"out.json", "all", "/w/%{rank}", false, NULL},
+                {"%{rank_dir}/out.json", "all", "/w", true, NULL}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         SAMPLE(s, 1, 1, 8);
         sample_nodes(&s, 2);
@@ -194,14 +188,12 @@ TEST(cuts_prefixes_for_several_ranks)
 {
     static const struct {
         const char *prefix, *head, *tail;
-    } rows[] = {
-        {"[%{rank}] ", "[", "] "},
-        {"", "[", "] "},
-        {"x: ", "x: [", "] "},
-        {"%%{rank}-%{local_rank} ", "%{rank}-1 [", "] "},
-        {"%%{rank}-%{rank}-%{rank} ", "%{rank}-", "-1 "},
-        {"\n%{local_rank}/%{rank}|", "\\x0a1/", "|"},
-    };
+    } rows[] = {{"[%{rank}] ", "[", "] "},
+                {"", "[", "] "},
+                {"x: ", "x: [", "] "},
+                {"%%{rank}-%{local_rank} ", "%{rank}-1 [", "] "},
+                {"%%{rank}-%{rank}-%{rank} ", "%{rank}-", "-1 "},
+                {"\n%{local_rank}/%{rank}|", "\\x0a1/", "|"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         SAMPLE(s, 1, 1, 2);
         s.policy.console.prefix = (char *)rows[i].prefix;
@@ -236,12 +228,10 @@ TEST(expands_stated_paths)
 {
     static const struct {
         const char *file, *path;
-    } rows[] = {
-        {"out/%{rank}.json", "/w/1/out/1.json"},
-        {"./a/../%{data_rank}.json", "/w/1/1.json"},
-        {"/abs/%{local_rank}", "/abs/1"},
-        {"%{rank_dir}/r.json", "/home/u/job/runs/run-1/attempt_0/1/r.json"},
-    };
+    } rows[] = {{"out/%{rank}.json", "/w/1/out/1.json"},
+                {"./a/../%{data_rank}.json", "/w/1/1.json"},
+                {"/abs/%{local_rank}", "/abs/1"},
+                {"%{rank_dir}/r.json", "/home/u/job/runs/run-1/attempt_0/1/r.json"}};
     char *artifacts[] = {TEXT("ckpt/%{rank}.pt"), TEXT("log.txt")};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         char file[64];

@@ -73,8 +73,8 @@ TEST(sets_the_contract)
         "JOBRUN_RANK_DIR=/home/u/job/runs/run-1/attempt_2/6 "
         "JOBRUN_RESULT_FILE=/home/u/job/runs/run-1/attempt_2/6/result.json "
         "JOBRUN_ERROR_FILE=/home/u/job/runs/run-1/attempt_2/6/error.json "
-        "JOBRUN_PROGRESS_FILE=/home/u/job/runs/run-1/attempt_2/progress/6.jsonl "
-        "JOBRUN_ATTEMPT=2 MODEL_PARALLEL_SIZE=2 MODEL_PARALLEL_RANK=0 MODEL_PARALLEL_GROUP=3 "
+        "JOBRUN_PROGRESS_FILE=/home/u/job/runs/run-1/attempt_2/progress/6.jsonl JOBRUN_ATTEMPT=2 "
+        "MODEL_PARALLEL_SIZE=2 MODEL_PARALLEL_RANK=0 MODEL_PARALLEL_GROUP=3 "
         "MODEL_PARALLEL_MEMBERS=6,7 MODEL_PARALLEL_BACKEND=nccl PIPELINE_PARALLEL_SIZE=2 "
         "PIPELINE_PARALLEL_RANK=1 PIPELINE_PARALLEL_GROUP=2 PIPELINE_PARALLEL_MEMBERS=4,6 "
         "PIPELINE_PARALLEL_BACKEND=gloo DATA_PARALLEL_SIZE=2 DATA_PARALLEL_RANK=1 "
@@ -82,8 +82,7 @@ TEST(sets_the_contract)
         "ROLE_WORLD_SIZE=8 ROLE_NAME=default TORCHELASTIC_RUN_ID=run-1 "
         "TORCHELASTIC_RESTART_COUNT=2 TORCHELASTIC_MAX_RESTARTS=0 "
         "TORCHELASTIC_ERROR_FILE=/home/u/job/runs/run-1/attempt_2/6/error.json "
-        "TORCH_DISTRIBUTED_BACKEND=gloo PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 "
-        "OMP_NUM_THREADS=3";
+        "TORCH_DISTRIBUTED_BACKEND=gloo PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 OMP_NUM_THREADS=3";
     SAMPLE(s, 2, 2, 2);
     sample_nodes(&s, 2);
     s.job.axis_backend[JR_AXIS_MODEL] = "nccl";
@@ -218,12 +217,11 @@ TEST(tells_ranks_of_their_own_world)
 {
     static const char rank6[] =
         "SLURM_PROCID=6 SLURM_LOCALID=2 SLURM_NODEID=1 SLURM_NTASKS=8 SLURM_NPROCS=8 "
-        "SLURM_NTASKS_PER_NODE=4 SLURM_TASKS_PER_NODE=4(x2) SLURM_NNODES=2 "
-        "SLURM_STEP_NUM_TASKS=8 SLURM_STEP_NUM_NODES=2 SLURM_STEP_NODELIST=n7,n9 "
-        "SLURM_STEP_TASKS_PER_NODE=4(x2) SLURM_LAUNCH_NODE_IPADDR=127.0.0.1 !SLURM_GTIDS "
-        "!SLURM_TASK_PID JSM_NAMESPACE_RANK=6 FLUX_TASK_LOCAL_ID=2 HOROVOD_CROSS_SIZE=2 "
-        "MV2_COMM_WORLD_SIZE=8 !LSF_PM_TASKID SLURM_JOB_ID=12 SLURM_JOB_NODELIST=n[7-9] "
-        "SLURM_JOB_NUM_NODES=3";
+        "SLURM_NTASKS_PER_NODE=4 SLURM_TASKS_PER_NODE=4(x2) SLURM_NNODES=2 SLURM_STEP_NUM_TASKS=8 "
+        "SLURM_STEP_NUM_NODES=2 SLURM_STEP_NODELIST=n7,n9 SLURM_STEP_TASKS_PER_NODE=4(x2) "
+        "SLURM_LAUNCH_NODE_IPADDR=127.0.0.1 !SLURM_GTIDS !SLURM_TASK_PID JSM_NAMESPACE_RANK=6 "
+        "FLUX_TASK_LOCAL_ID=2 HOROVOD_CROSS_SIZE=2 MV2_COMM_WORLD_SIZE=8 !LSF_PM_TASKID "
+        "SLURM_JOB_ID=12 SLURM_JOB_NODELIST=n[7-9] SLURM_JOB_NUM_NODES=3";
     char *outer[LENGTH(tasks) + 4] = {TEXT("SLURM_JOB_ID=12"), TEXT("SLURM_JOB_NODELIST=n[7-9]"),
                                       TEXT("SLURM_JOB_NUM_NODES=3")};
     char items[LENGTH(tasks)][64];
@@ -275,19 +273,16 @@ TEST(lets_the_spec_have_the_last_word)
     static const char outer[] = "KEEP=1 DROP=1 NEED=a%{rank}=b GONE=1";
     static char gone[] = "GONE";
     static char *remove[] = {gone};
-    struct jr_env_entry env[] = {
-        {.name = TEXT("SHARD"), .value = TEXT("%{rank}/%{nodes}")},
-        {.name = TEXT("OMP_NUM_THREADS"), .value = TEXT("9")},
-        {.name = TEXT("DROP")},
-        {.name = TEXT("PYTHONFAULTHANDLER")},
-        {.name = TEXT("NEED"), .required = true},
-        {.name = TEXT("GONE"), .value = TEXT("back")},
-        {.name = TEXT("EMPTY"), .value = TEXT("")},
-        {.name = TEXT("LITERAL"), .value = TEXT("%%{rank}")},
-    };
-    static const char rank1[] =
-        "KEEP=1 !DROP SHARD=1/1 OMP_NUM_THREADS=9 GONE=back !PYTHONFAULTHANDLER NEED=a%{rank}=b "
-        "EMPTY= LITERAL=%{rank}";
+    struct jr_env_entry env[] = {{.name = TEXT("SHARD"), .value = TEXT("%{rank}/%{nodes}")},
+                                 {.name = TEXT("OMP_NUM_THREADS"), .value = TEXT("9")},
+                                 {.name = TEXT("DROP")},
+                                 {.name = TEXT("PYTHONFAULTHANDLER")},
+                                 {.name = TEXT("NEED"), .required = true},
+                                 {.name = TEXT("GONE"), .value = TEXT("back")},
+                                 {.name = TEXT("EMPTY"), .value = TEXT("")},
+                                 {.name = TEXT("LITERAL"), .value = TEXT("%%{rank}")}};
+    static const char rank1[] = "KEEP=1 !DROP SHARD=1/1 OMP_NUM_THREADS=9 GONE=back "
+                                "!PYTHONFAULTHANDLER NEED=a%{rank}=b EMPTY= LITERAL=%{rank}";
     SAMPLE(s, 1, 1, 2);
     sample_environ(&s, outer);
     s.job.env = env;
@@ -321,8 +316,7 @@ TEST(sets_what_devices_are_seen)
          SEES("4", "!CUDA_DEVICE_ORDER", FIRST), 1},
         {JR_VISIBLE_INHERIT, true, JR_DEVICE_CUDA,
          SEES("4,5,7", "!CUDA_DEVICE_ORDER", "!JOBRUN_DEVICE_INDEX"),
-         SEES("4,5,7", "!CUDA_DEVICE_ORDER", "!JOBRUN_DEVICE_INDEX"), 0},
-    };
+         SEES("4,5,7", "!CUDA_DEVICE_ORDER", "!JOBRUN_DEVICE_INDEX"), 0}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         SAMPLE(s, 1, 1, 4);
         sample_environ(&s, outer);
@@ -357,24 +351,22 @@ TEST(warns_of_replaced_devices)
         uint32_t devices;
         struct jr_env_entry entry;
         bool found;
-    } rows[] = {
-        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {.name = cuda, .value = zero}, true},
-        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {.name = cuda}, true},
-        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {.name = cuda, .required = 1}, true},
-        {JR_DEVICE_CUDA, JR_VISIBLE_INHERIT, 2, {cuda, zero, false}, false},
-        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 0, {cuda, zero, false}, false},
-        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {other, zero, false}, false},
-        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {order, fast, false}, true},
-        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {order, NULL, false}, true},
-        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {order, bus, false}, false},
-        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {hip, zero, false}, false},
-        {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {rocr, zero, false}, true},
-        {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {hip, zero, false}, true},
-        {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {hip, NULL, true}, true},
-        {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {cuda, zero, false}, true},
-        {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {cuda, NULL, false}, false},
-        {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {order, fast, false}, false},
-    };
+    } rows[] = {{JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {.name = cuda, .value = zero}, true},
+                {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {.name = cuda}, true},
+                {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {.name = cuda, .required = 1}, true},
+                {JR_DEVICE_CUDA, JR_VISIBLE_INHERIT, 2, {cuda, zero, false}, false},
+                {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 0, {cuda, zero, false}, false},
+                {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {other, zero, false}, false},
+                {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {order, fast, false}, true},
+                {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {order, NULL, false}, true},
+                {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {order, bus, false}, false},
+                {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {hip, zero, false}, false},
+                {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {rocr, zero, false}, true},
+                {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {hip, zero, false}, true},
+                {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {hip, NULL, true}, true},
+                {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {cuda, zero, false}, true},
+                {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {cuda, NULL, false}, false},
+                {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {order, fast, false}, false}};
     static const char outer[] = "CUDA_VISIBLE_DEVICES=0,1 HIP_VISIBLE_DEVICES=0,1";
     for (size_t i = 0; i < 2 * LENGTH(rows); i++) {
         size_t row = i / 2;
@@ -417,8 +409,7 @@ TEST(counts_the_devices_that_are_seen)
     } rows[] = {
         {JR_VISIBLE_ALL, 3, {"0", "1", "2", "0"}},     {JR_VISIBLE_ALL, 2, {"0", "1", "0", "1"}},
         {JR_VISIBLE_INHERIT, 3, {"0", "1", "2", "0"}}, {JR_VISIBLE_ONE, 3, {"0", "0", "0", "0"}},
-        {JR_VISIBLE_ONE, 0, {"0", "1", "2", "3"}},     {JR_VISIBLE_ALL, 0, {"0", "1", "2", "3"}},
-    };
+        {JR_VISIBLE_ONE, 0, {"0", "1", "2", "3"}},     {JR_VISIBLE_ALL, 0, {"0", "1", "2", "3"}}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         SAMPLE(s, 1, 1, 4);
         s.job.env_profiles = profiles;

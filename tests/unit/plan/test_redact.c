@@ -43,8 +43,7 @@ TEST(hides)
 
 TEST(leaves_the_rest)
 {
-    struct jr_buf with JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf without JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf with = JR_BUF_INIT, without = JR_BUF_INIT;
     SAMPLE(s, 1, 1, 2);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     jr_plan_json(&without, &s.plan, NULL);

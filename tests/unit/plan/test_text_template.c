@@ -29,19 +29,17 @@ TEST(refuses_what_is_no_template)
 {
     static const struct {
         const char *text, *error;
-    } bad[] = {
-        {"%{", "no closing brace"},
-        {"a %{rank", "no closing brace"},
-        {"%{rank} %{", "no closing brace"},
-        {"%{}", "no word ''"},
-        {"%{Rank}", "no word 'Rank'"},
-        {"%{rank }", "no word 'rank '"},
-        {"%{ran}", "no word 'ran'"},
-        {"%{rank%{rank}", "no word 'rank%{rank'"},
-        {"%{shard}", "no word 'shard'"},
-        {"%{model_members}", "no word 'model_members'"},
-        {"%{framework_backend}", "no word 'framework_backend'"},
-    };
+    } bad[] = {{"%{", "no closing brace"},
+               {"a %{rank", "no closing brace"},
+               {"%{rank} %{", "no closing brace"},
+               {"%{}", "no word ''"},
+               {"%{Rank}", "no word 'Rank'"},
+               {"%{rank }", "no word 'rank '"},
+               {"%{ran}", "no word 'ran'"},
+               {"%{rank%{rank}", "no word 'rank%{rank'"},
+               {"%{shard}", "no word 'shard'"},
+               {"%{model_members}", "no word 'model_members'"},
+               {"%{framework_backend}", "no word 'framework_backend'"}};
     struct fixture f;
     set_up(&f);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -61,24 +59,22 @@ TEST(expands)
     static const struct {
         const char *prefix, *text, *expected;
         enum jr_domain domain;
-    } good[] = {
-        {"", "", "", JR_DOMAIN_JOB},
-        {"A=", "", "A=", JR_DOMAIN_JOB},
-        {"", "plain", "plain", JR_DOMAIN_JOB},
-        {"", "100% {x} $%", "100% {x} $%", JR_DOMAIN_JOB},
-        {"", "%%{rank}", "%{rank}", JR_DOMAIN_JOB},
-        {"", "%%%{rank}", "%%{rank}", JR_DOMAIN_JOB},
-        {"", "%%%%", "%%%%", JR_DOMAIN_JOB},
-        {"", "%{rank}", "3", JR_DOMAIN_RANK},
-        {"", "a%{rank}b%{rank}", "a3b3", JR_DOMAIN_RANK},
-        {"", "%{rank}%{local_rank}", "31", JR_DOMAIN_RANK},
-        {"R=", "%{rank}/%{world_size}", "R=3/4", JR_DOMAIN_RANK},
-        {"", "%{local_rank} of %{run_id}", "1 of run", JR_DOMAIN_LOCAL},
-        {"", "%{world_size}", "4", JR_DOMAIN_JOB},
-        {"", "%{node_rank}%{local_rank}", "11", JR_DOMAIN_RANK},
-        {"", "[%{device}]", "[]", JR_DOMAIN_LOCAL},
-        {"%{rank}", "%{rank}", "%{rank}3", JR_DOMAIN_RANK},
-    };
+    } good[] = {{"", "", "", JR_DOMAIN_JOB},
+                {"A=", "", "A=", JR_DOMAIN_JOB},
+                {"", "plain", "plain", JR_DOMAIN_JOB},
+                {"", "100% {x} $%", "100% {x} $%", JR_DOMAIN_JOB},
+                {"", "%%{rank}", "%{rank}", JR_DOMAIN_JOB},
+                {"", "%%%{rank}", "%%{rank}", JR_DOMAIN_JOB},
+                {"", "%%%%", "%%%%", JR_DOMAIN_JOB},
+                {"", "%{rank}", "3", JR_DOMAIN_RANK},
+                {"", "a%{rank}b%{rank}", "a3b3", JR_DOMAIN_RANK},
+                {"", "%{rank}%{local_rank}", "31", JR_DOMAIN_RANK},
+                {"R=", "%{rank}/%{world_size}", "R=3/4", JR_DOMAIN_RANK},
+                {"", "%{local_rank} of %{run_id}", "1 of run", JR_DOMAIN_LOCAL},
+                {"", "%{world_size}", "4", JR_DOMAIN_JOB},
+                {"", "%{node_rank}%{local_rank}", "11", JR_DOMAIN_RANK},
+                {"", "[%{device}]", "[]", JR_DOMAIN_LOCAL},
+                {"%{rank}", "%{rank}", "%{rank}3", JR_DOMAIN_RANK}};
     struct fixture f;
     set_up(&f);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {

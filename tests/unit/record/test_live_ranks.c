@@ -96,8 +96,7 @@ TEST(hears_of_ranks)
         {TWO,
          "{'time': '2026-11-21T06:30:12.345Z', 'ns': 5, 'event': 'rank_started', 'rank': 1, 'pid': "
          "51, 'node': 1}\n",
-         "0:0 1:51"},
-    };
+         "0:0 1:51"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct run run;
         CU_ASSERT_EQUAL_FATAL(start(&run, vectors[i].plan, vectors[i].events), 0);
@@ -127,20 +126,17 @@ TEST(hears_what_is_added)
 /* Only a grandchild of the run's jobrun is a rank. */
 TEST(lives_below_its_runner)
 {
-    static const struct jr_proc all[] = {
-        {.pid = 10, .parent = 1},  {.pid = 11, .parent = 10}, {.pid = 50, .parent = 11},
-        {.pid = 51, .parent = 10}, {.pid = 52, .parent = 1},  {.pid = 53, .parent = 99},
-    };
+    static const struct jr_proc all[] = {{.pid = 10, .parent = 1},  {.pid = 11, .parent = 10},
+                                         {.pid = 50, .parent = 11}, {.pid = 51, .parent = 10},
+                                         {.pid = 52, .parent = 1},  {.pid = 53, .parent = 99}};
     static const struct {
         struct jr_live_rank rank;
         bool lives;
-    } vectors[] = {
-        {{.pid = 0}, false},  {{.pid = -1}, false},
-        {{.pid = 50}, true},  {{.pid = 50, .ended = true}, false},
-        {{.pid = 51}, false}, {{.pid = 52}, false},
-        {{.pid = 53}, false}, {{.pid = 54}, false},
-        {{.pid = 10}, false}, {{.pid = 11}, false},
-    };
+    } vectors[] = {{{.pid = 0}, false},  {{.pid = -1}, false},
+                   {{.pid = 50}, true},  {{.pid = 50, .ended = true}, false},
+                   {{.pid = 51}, false}, {{.pid = 52}, false},
+                   {{.pid = 53}, false}, {{.pid = 54}, false},
+                   {{.pid = 10}, false}, {{.pid = 11}, false}};
     const struct jr_live_ranks live = {.guard = 10};
     for (size_t i = 0; i < COUNT_OF(vectors); i++)
         CU_ASSERT_EQUAL(jr_live_ranks_lives(&live, &vectors[i].rank, all, sizeof all / sizeof *all),

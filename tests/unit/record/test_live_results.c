@@ -137,11 +137,7 @@ TEST(the_run_is_told_by_its_record)
 TEST(progress_is_told_as_it_is)
 {
     static const char *const vectors[][2] = {
-        {NULL, "null"},
-        {"{\"step\": 7}", "{\"step\": 7}"},
-        {"[7]", "null"},
-        {"{\"step\"", "null"},
-    };
+        {NULL, "null"}, {"{\"step\": 7}", "{\"step\": 7}"}, {"[7]", "null"}, {"{\"step\"", "null"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         json_t *told = tell_with("{}", "running", vectors[i][0]);
         check_json(json_object_get(told, "progress"), vectors[i][1]);

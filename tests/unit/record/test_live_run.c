@@ -112,13 +112,11 @@ TEST(results_say_how_it_ended)
     static const struct {
         const char *text, *status;
         int exit_code;
-    } vectors[] = {
-        {"{'status': 'odd', 'exit_code': 3}", "unknown", 3},
-        {"{'exit_code': 4}", "unknown", 4},
-        {"{'status': 'failed'}", "failed", 7},
-        {"{'exit_code': '0'}", "unknown", 7},
-        {"{'status': 'succeeded', 'exit_code': 0}", "succeeded", 0},
-    };
+    } vectors[] = {{"{'status': 'odd', 'exit_code': 3}", "unknown", 3},
+                   {"{'exit_code': 4}", "unknown", 4},
+                   {"{'status': 'failed'}", "failed", 7},
+                   {"{'exit_code': '0'}", "unknown", 7},
+                   {"{'status': 'succeeded', 'exit_code': 0}", "succeeded", 0}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         LIVE(live);
         LOST(bench);

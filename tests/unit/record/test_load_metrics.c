@@ -53,27 +53,25 @@ TEST(what_is_no_point_is_left_out)
 #define GOOD LINE("0", "0", "1", "\"a\":1")
     static const struct {
         const char *text, *expected;
-    } vectors[] = {
-        {NULL, ""},
-        {"", ""},
-        {LINE("0", "0", "1", ""), ""},
-        {"\n" GOOD, "a 0/0 1=1 partial"},
-        {"junk\n" GOOD, "a 0/0 1=1 partial"},
-        {"[]\n" GOOD, "a 0/0 1=1 partial"},
-        {"{}\n" GOOD, "a 0/0 1=1 partial"},
-        {GOOD "{\"step\":2,\"metr", "a 0/0 1=1 partial"},
-        {LINE("0", "0", "\"1\"", "\"a\":1"), " partial"},
-        {LINE("0", "0", "null", "\"a\":1"), " partial"},
-        {LINE("0", "0", "1e300", "\"a\":1"), " partial"},
-        {LINE("0", "0", "1", "\"a\":\"1\",\"b\":2"), "b 0/0 1=2 partial"},
-        {LINE("0", "0", "1", "\"a\":[1],\"b\":{}"), " partial"},
-        {LINE("0", "0", "1", "\"a\":1e999"), " partial"},
-        {LINE("0", "0", "1", "\"a\":1,\"a\":2"), " partial"},
-        {LINE("-1", "x", "1", "\"a\":1"), " partial"},
-        {"{\"step\":3,\"metrics\":7}\n", " partial"},
-        {"{\"step\":3,\"metrics\":{\"a\":1}}\n", "a 0/0 3=1"},
-        {LINE("0", "0", "-3", "\"\":-1"), " 0/0 -3=1"},
-    };
+    } vectors[] = {{NULL, ""},
+                   {"", ""},
+                   {LINE("0", "0", "1", ""), ""},
+                   {"\n" GOOD, "a 0/0 1=1 partial"},
+                   {"junk\n" GOOD, "a 0/0 1=1 partial"},
+                   {"[]\n" GOOD, "a 0/0 1=1 partial"},
+                   {"{}\n" GOOD, "a 0/0 1=1 partial"},
+                   {GOOD "{\"step\":2,\"metr", "a 0/0 1=1 partial"},
+                   {LINE("0", "0", "\"1\"", "\"a\":1"), " partial"},
+                   {LINE("0", "0", "null", "\"a\":1"), " partial"},
+                   {LINE("0", "0", "1e300", "\"a\":1"), " partial"},
+                   {LINE("0", "0", "1", "\"a\":\"1\",\"b\":2"), "b 0/0 1=2 partial"},
+                   {LINE("0", "0", "1", "\"a\":[1],\"b\":{}"), " partial"},
+                   {LINE("0", "0", "1", "\"a\":1e999"), " partial"},
+                   {LINE("0", "0", "1", "\"a\":1,\"a\":2"), " partial"},
+                   {LINE("-1", "x", "1", "\"a\":1"), " partial"},
+                   {"{\"step\":3,\"metrics\":7}\n", " partial"},
+                   {"{\"step\":3,\"metrics\":{\"a\":1}}\n", "a 0/0 3=1"},
+                   {LINE("0", "0", "-3", "\"\":-1"), " 0/0 -3=1"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_text(FILE_NAME, vectors[i].text, vectors[i].expected);
 }

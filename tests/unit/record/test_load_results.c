@@ -64,8 +64,7 @@ TEST(ranks_may_say_anything)
         {"{'error': 'E: x', 'result_error': null}", "0 0 0 failed, attempt_2/0, 1/1/1, E: x -"},
         {"{'error': 'not written', 'result_error': 'missing'}",
          "0 0 0 failed, attempt_2/0, 1/1/1, - not written"},
-        {"{'error': 'E: x', 'result_error': 'odd'}", "0 0 0 failed, attempt_2/0, 1/1/1, E: x -"},
-    };
+        {"{'error': 'E: x', 'result_error': 'odd'}", "0 0 0 failed, attempt_2/0, 1/1/1, E: x -"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_rank(&vectors[i]);
 }
@@ -139,10 +138,9 @@ TEST(progress_is_read)
     "'step': " step ", 'best': 9, 'of': 20, 'rate': 0.5, 'metrics': {'loss': " loss                \
     "}, 'time': null"
     check_read(
-        "{'progress': {" AT("7",
-                            "0.25") ", 'slowest': {'rank': 1, 'behind': 2}, 'warnings': "
-                                    "['slow', 5]}, 'ranks': [{'progress': null}, {'progress': {" AT(
-                                        "7", "1.5") "}}, {}]}",
+        "{'progress': {" AT(
+            "7", "0.25") ", 'slowest': {'rank': 1, 'behind': 2}, 'warnings': ['slow', 5]}, "
+                         "'ranks': [{'progress': null}, {'progress': {" AT("7", "1.5") "}}, {}]}",
         "progress.step 7 | progress.of 20 | progress.slowest {'rank': 1, 'behind': 2} | "
         "progress.warnings ['slow'] | progress.metrics {'loss': 0.25} | ranks.0.progress - | "
         "ranks.1.progress.step 7 | ranks.1.progress.best 9 | ranks.1.progress.rate 0.5 | "
@@ -290,8 +288,7 @@ TEST(the_ranks_that_were_the_cause_are_found)
          "ranks 5 4 oom, timeout 0, signal 0, guard 0, -, -"},
         {FAILED, "'kind': 'oom', 'rank': null" WHY, "ranks, timeout 0, signal 0, guard 0, -, -"},
         {UNBEGUN, "'kind': 'lost_node', 'rank': 4" WHY,
-         "ranks 4, timeout 0, signal 0, guard 0, -, -"},
-    };
+         "ranks 4, timeout 0, signal 0, guard 0, -, -"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_wrong(&vectors[i]);
 }
@@ -315,8 +312,7 @@ TEST(a_cause_may_be_no_rank)
         {"'status': 'incomplete'", "'kind': 'result', 'rank': null" WHY,
          "ranks, timeout 0, signal 0, guard 0, why, -"},
         {"'status': 'incomplete'", "'kind': 'result', 'rank': 4" WHY,
-         "ranks, timeout 0, signal 0, guard 0, -, -"},
-    };
+         "ranks, timeout 0, signal 0, guard 0, -, -"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_wrong(&vectors[i]);
 }
@@ -331,14 +327,12 @@ TEST(a_status_that_is_not_known_is_no_success)
          "ranks, timeout 0, signal 0, guard 0, its results.json states no status, -"},
         {"'status': 'paused'", "",
          "ranks, timeout 0, signal 0, guard 0, its results.json has the status 'paused', which "
-         "this version of jobrun does not know, -"},
-    };
+         "this version of jobrun does not know, -"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check_wrong(&vectors[i]);
 }
 
-/* Before timed_out_by was written, the message alone said which limit it was.
- */
+/* Before timed_out_by was written, the message alone said which limit it was. */
 TEST(a_limit_may_be_told_by_the_message_alone)
 {
     static const struct wrong vectors[] = {
@@ -353,8 +347,7 @@ TEST(a_limit_may_be_told_by_the_message_alone)
          "ranks, timeout 3, signal 0, guard 0, -, no output from any rank for the time "
          "(timeouts.silence)"},
         {FAILED, "'kind': 'timeout', 'rank': null" WHY,
-         "ranks, timeout 0, signal 0, guard 0, -, -"},
-    };
+         "ranks, timeout 0, signal 0, guard 0, -, -"}};
     CU_ASSERT_EQUAL(JR_TIMEOUT_RUN, 2);
     CU_ASSERT_EQUAL(JR_TIMEOUT_SILENCE, 3);
     CU_ASSERT_EQUAL(JR_TIMEOUT_AFTER_FIRST_EXIT, 4);

@@ -320,8 +320,7 @@ TEST(ranks_of_all_nodes_are_compared)
          "status 'incomplete' | exit_code 5",
          "root_cause.message 'result.json has no \\'sha\\' to compare' | ranks.1.error "
          "'result.json has no \\'sha\\' to compare'" RANK_IS("0", "succeeded", "null", "false")
-             RANK_IS("1", "incomplete", "'field'", "true")},
-    };
+             RANK_IS("1", "incomplete", "'field'", "true")}};
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         struct scratch scratch;
         begin(&scratch, vectors[v].parts, 2);
@@ -407,8 +406,7 @@ TEST(the_end_of_a_node_is_that_of_its_cause)
         /* Its end is not told, but that of the run is. */
         {AT("41", STARTED("1")) AT("42", "'signal','signal':'SIGTERM'"), true},
         {AT("41", STARTED("1")) AT("42", "'kill','running':1"), false},
-        {AT("41", "'kill','running':1") AT("43", "'timeout','timeout':'run'"), true},
-    };
+        {AT("41", "'kill','running':1") AT("43", "'timeout','timeout':'run'"), true}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct scratch scratch;
         begin(&scratch, parts, 2);
@@ -428,8 +426,7 @@ TEST(nodes_are_told_with_their_causes)
         {RESULTS("failed", "1", "{'rank': 3}", "104", "", ""), "2.cause null"},
         {RESULTS("failed", "1", CAUSE("null", "jobrun was stopped"), "104", "", ""),
          "2.cause 'jobrun was stopped'"},
-        {RESULTS("failed", "1", CAUSE("0", "x"), "104", "", ""), "2.cause 'rank 0: x'"},
-    };
+        {RESULTS("failed", "1", CAUSE("0", "x"), "104", "", ""), "2.cause 'rank 0: x'"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         const struct part parts[] = {{2, "h", vectors[i][0], NULL},
                                      {1, "no-such-host", NULL, NULL}};

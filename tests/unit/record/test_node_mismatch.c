@@ -99,8 +99,7 @@ TEST(worlds_that_differ_are_named)
         {{WORLD(1, 2), WORLD(1, 3), WORLD(1, 4), WORLD(1, 5)},
          4,
          OF "node 0: 2 ranks on 1 node; node 1: 3 ranks on 1 node; node 2: 4 ranks on 1 node; node "
-            "3: 5 ranks on 1 node"},
-    };
+            "3: 5 ranks on 1 node"}};
     CHECK_ALL(vectors, check_torn);
 }
 
@@ -128,8 +127,7 @@ TEST(ranks_that_overlap_or_lack_are_named)
         {{RANKS(8, 16, 1, 1), RANKS(8, 16, 3, 1), RANKS(8, 16, 5, 1), RANKS(8, 16, 7, 1),
           RANKS(8, 16, 9, 1), RANKS(8, 16, 11, 1), RANKS(8, 16, 13, 1), RANKS(8, 16, 15, 1)},
          8,
-         OF "none has ranks 0,2,4,6,8,10,12,14"},
-    };
+         OF "none has ranks 0,2,4,6,8,10,12,14"}};
     CHECK_ALL(vectors, check_torn);
 }
 
@@ -145,8 +143,7 @@ TEST(what_is_not_known_is_no_difference)
         {{ABSENT, RANKS(2, 4, 2, 2)}, 2, NULL},
         {{ABSENT, ABSENT}, 2, NULL},
         {{ABSENT}, 0, NULL},
-        {{RANKS(3, 6, 0, 3), ABSENT, RANKS(3, 6, 2, 2)}, 3, OF "more than one has rank 2"},
-    };
+        {{RANKS(3, 6, 0, 3), ABSENT, RANKS(3, 6, 2, 2)}, 3, OF "more than one has rank 2"}};
     CHECK_ALL(vectors, check_torn);
 }
 
@@ -183,13 +180,11 @@ TEST(experiments_that_differ_offer_their_difference)
         {{ABSENT, RAN(1, 1, 0, 1, "aaaa"), ABSENT, RAN(1, 1, 0, 1, "bbbb")},
          4,
          UNLIKE "node 1: fingerprint aaaa; node 3: fingerprint bbbb (jobrun diff exp1/node_1 "
-                "exp1/node_3)\n"},
-    };
+                "exp1/node_3)\n"}};
     CHECK_ALL(vectors, check_unlike);
 }
 
-/* They are not one job; of what the verdict has told, only the command is left.
- */
+/* They are not one job; of what the verdict has told, only the command is left. */
 TEST(experiments_that_differ_are_a_reason)
 {
     static const struct vector vector = {

@@ -155,9 +155,7 @@ TEST(the_newest_stay)
     static const struct {
         uint32_t keep;
         const char *expected;
-    } vectors[] = {
-        {0, "d\nc\nb\na\n"}, {1, "c\nb\na\n"}, {3, "a\n"}, {4, ""}, {9, ""},
-    };
+    } vectors[] = {{0, "d\nc\nb\na\n"}, {1, "c\nb\na\n"}, {3, "a\n"}, {4, ""}, {9, ""}};
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         scratch_start(&scratch);
         add_run("c", 30);

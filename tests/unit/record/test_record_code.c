@@ -156,16 +156,14 @@ TEST(sizes_are_for_people)
     static const struct {
         uint64_t bytes;
         const char *text;
-    } vectors[] = {
-        {0, "0.0 KiB"},
-        {1023, "1.0 KiB"},
-        {1536, "1.5 KiB"},
-        {1048575, "1024.0 KiB"},
-        {1048576, "1.0 MiB"},
-        {UINT64_C(5) << 30, "5.0 GiB"},
-        {UINT64_C(3) << 40, "3.0 TiB"},
-        {UINT64_C(2048) << 40, "2048.0 TiB"},
-    };
+    } vectors[] = {{0, "0.0 KiB"},
+                   {1023, "1.0 KiB"},
+                   {1536, "1.5 KiB"},
+                   {1048575, "1024.0 KiB"},
+                   {1048576, "1.0 MiB"},
+                   {UINT64_C(5) << 30, "5.0 GiB"},
+                   {UINT64_C(3) << 40, "3.0 TiB"},
+                   {UINT64_C(2048) << 40, "2048.0 TiB"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_record_size(&text, vectors[i].bytes);
@@ -209,8 +207,7 @@ TEST(is_told_to_people)
          "4 more"},
         {{.tree = "a", .commit = "b", .frozen = true, .links = links, .links_all = 2},
          "commit b, tree a; frozen: 0 files, 0.0 KiB, and links to the original: data, "
-         "big\\x0afile"},
-    };
+         "big\\x0afile"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_record_code_print(&text, &vectors[i].code);
@@ -267,8 +264,7 @@ TEST(says_why_there_is_no_copy)
         {"{\"code\": {\"tree\": \"a\", \"patch\": \"code.patch\"}}",
          "run r has no copy of its code: it was not frozen (code: freeze); its record has the "
          "commit, and code.patch"},
-        {"{\"code\": {\"frozen\": true}}", "run r has no copy of its code: its copy was removed"},
-    };
+        {"{\"code\": {\"frozen\": true}}", "run r has no copy of its code: its copy was removed"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_error err = {0};
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;

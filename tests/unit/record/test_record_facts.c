@@ -40,24 +40,22 @@ static json_t *record_of_child(const char *path, char *const *argv)
 
 TEST(secrets_in_arguments_are_redacted)
 {
-    static const char *const arguments[][2] = {
-        {"jobrun", "jobrun"},
-        {"-s", "-s"},
-        {"env.HF_TOKEN=abc=d", "env.HF_TOKEN=<redacted>"},
-        {"--token=abc", "--token=<redacted>"},
-        {"--my-token=abc", "--my-token=<redacted>"},
-        {"env.TOKEN=abc", "env.TOKEN=<redacted>"},
-        {"TOKEN=", "TOKEN=<redacted>"},
-        {"-K=abc", "-K=<redacted>"},
-        {"=abc", "=abc"},
-        {"--=abc", "--=abc"},
-        {"env.=abc", "env.=abc"},
-        {"a TOKEN=abc", "a TOKEN=abc"},
-        {"env.LR=0.1", "env.LR=0.1"},
-        {"TOKEN", "TOKEN"},
-        {"", ""},
-        {"bad \xff byte", "bad \xef\xbf\xbd byte"},
-    };
+    static const char *const arguments[][2] = {{"jobrun", "jobrun"},
+                                               {"-s", "-s"},
+                                               {"env.HF_TOKEN=abc=d", "env.HF_TOKEN=<redacted>"},
+                                               {"--token=abc", "--token=<redacted>"},
+                                               {"--my-token=abc", "--my-token=<redacted>"},
+                                               {"env.TOKEN=abc", "env.TOKEN=<redacted>"},
+                                               {"TOKEN=", "TOKEN=<redacted>"},
+                                               {"-K=abc", "-K=<redacted>"},
+                                               {"=abc", "=abc"},
+                                               {"--=abc", "--=abc"},
+                                               {"env.=abc", "env.=abc"},
+                                               {"a TOKEN=abc", "a TOKEN=abc"},
+                                               {"env.LR=0.1", "env.LR=0.1"},
+                                               {"TOKEN", "TOKEN"},
+                                               {"", ""},
+                                               {"bad \xff byte", "bad \xef\xbf\xbd byte"}};
     enum { COUNT = sizeof arguments / sizeof arguments[0] };
     char *argv[COUNT + 1] = {0};
     char path[128];

@@ -93,8 +93,7 @@ TEST(what_others_may_change_is_not_ours)
         {".", 01777, 0, "ours"},
         {".", 0770, 0, "ours"},
         {"run/run.json", 0664, 0, "ours"},
-        {"run/run.json", 0400, 0, "ours"},
-    };
+        {"run/run.json", 0400, 0, "ours"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++)
         check(&vectors[i]);
 }
@@ -172,8 +171,7 @@ TEST(a_run_is_entered_by_its_id)
     } vectors[] = {
         {"run", true, true},        {"run/node_0", true, true},     {"run/open", true, false},
         {"absent", false, false},   {"link", false, false},         {"run/absent", false, false},
-        {"run/link", false, false}, {"run/run.json", false, false}, {"run/node_0/x", false, false},
-    };
+        {"run/link", false, false}, {"run/run.json", false, false}, {"run/node_0/x", false, false}};
     struct jr_trust trust = {.verdict = JR_TRUST_THEIRS};
     char expected[128];
     PLACE(place);
@@ -264,15 +262,13 @@ TEST(the_head_is_without_ranks)
     static const struct {
         const char *text;
         int64_t status, ranks; /* -1: nothing is read */
-    } vectors[] = {
-        {"{'status': 3,\n  'ranks': [{}, {}, {}]}", 3, 0},
-        {"{'status': 3,\n  'ranks': [{}, {}, this is not read", 3, 0},
-        {"{'status': 3, 'ranks': [{}, {}, {}]}", 3, 3},
-        {"{'status': 3,\n'ranks': []}", 3, 0},
-        {"{'status': 3}", 3, 0},
-        {"{'status': 3", -1, 0},
-        {"", -1, 0},
-    };
+    } vectors[] = {{"{'status': 3,\n  'ranks': [{}, {}, {}]}", 3, 0},
+                   {"{'status': 3,\n  'ranks': [{}, {}, this is not read", 3, 0},
+                   {"{'status': 3, 'ranks': [{}, {}, {}]}", 3, 3},
+                   {"{'status': 3,\n'ranks': []}", 3, 0},
+                   {"{'status': 3}", 3, 0},
+                   {"{'status': 3", -1, 0},
+                   {"", -1, 0}};
     PLACE(place);
     CU_ASSERT_PTR_NULL(jr_record_folder_head(place.run_fd, "results.json"));
     CU_ASSERT_PTR_NULL(jr_record_folder_head(place.run_fd, "attempt_0/results.json"));
@@ -333,21 +329,19 @@ TEST(a_run_stands_by_its_record)
         int64_t number;
         const char *expected;
         bool contained;
-    } vectors[] = {
-        {"spec", "x", 0, "running", false},
-        {"host", "another", 0, "elsewhere", false},
-        {"host", NULL, 7, "elsewhere", false},
-        {"boot_id", "another", 0, "lost", false},
-        {"boot_id", NULL, 7, "lost", false},
-        {"pid_namespace", NULL, own + 1, "elsewhere", true},
-        {"pid_namespace", NULL, 1, "elsewhere", true},
-        {"pid_namespace", "another", 0, "running", false},
-        {"pid", NULL, 0, "lost", false},
-        {"pid", NULL, -1, "lost", false},
-        {"pid", NULL, INT64_C(4294967296) + getpid(), "lost", false},
-        {"start_ticks", NULL, 0, "lost", false},
-        {"start_ticks", NULL, 1, "lost", false},
-    };
+    } vectors[] = {{"spec", "x", 0, "running", false},
+                   {"host", "another", 0, "elsewhere", false},
+                   {"host", NULL, 7, "elsewhere", false},
+                   {"boot_id", "another", 0, "lost", false},
+                   {"boot_id", NULL, 7, "lost", false},
+                   {"pid_namespace", NULL, own + 1, "elsewhere", true},
+                   {"pid_namespace", NULL, 1, "elsewhere", true},
+                   {"pid_namespace", "another", 0, "running", false},
+                   {"pid", NULL, 0, "lost", false},
+                   {"pid", NULL, -1, "lost", false},
+                   {"pid", NULL, INT64_C(4294967296) + getpid(), "lost", false},
+                   {"start_ticks", NULL, 0, "lost", false},
+                   {"start_ticks", NULL, 1, "lost", false}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         JSON *run = own_record();
         if (vectors[i].text != NULL)
@@ -373,10 +367,8 @@ TEST(an_exit_status_that_is_none_is_a_failure)
     static const struct {
         const char *value;
         int code;
-    } vectors[] = {
-        {"0", 0},    {"143", 143}, {"255", 255}, {"256", 7},        {"-1", 7},
-        {"null", 7}, {"'0'", 7},   {"0.0", 7},   {"4294967296", 7},
-    };
+    } vectors[] = {{"0", 0},    {"143", 143}, {"255", 255}, {"256", 7},       {"-1", 7},
+                   {"null", 7}, {"'0'", 7},   {"0.0", 7},   {"4294967296", 7}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         JSON *results = json_pack("{s:o}", "exit_code", json_of(vectors[i].value));
         CU_ASSERT_EQUAL(jr_record_folder_exit_code(results), vectors[i].code);

@@ -254,8 +254,7 @@ TEST(a_stall_is_the_cause_of_the_run)
 /* The schemas that are published are those of the rows that are written. */
 TEST(the_schema_is_as_it_is_published)
 {
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf published JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, published = JR_BUF_INIT;
     jr_schema_results(&text);
     CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&published, AT_FDCWD,
                                           TEST_SOURCE_DIR "/../schemas/results-v1.schema.json",
@@ -318,8 +317,7 @@ TEST(an_incomplete_run_names_who_did_not_deliver)
         {.state = JR_RANK_SUCCEEDED},
         {.state = JR_RANK_INCOMPLETE, .reason = "no file", .error = "other"},
         {.state = JR_RANK_INCOMPLETE, .reason = "later"},
-        {.state = JR_RANK_INCOMPLETE},
-    };
+        {.state = JR_RANK_INCOMPLETE}};
     struct jr_judgement report = {.status = JR_RUN_INCOMPLETE, .ranks = ranks, .count = 4};
     expect_cause_of_good(&report, CAUSE("10", "result", "0", "null", "no file", "20, 30"));
     ranks[1].reason = NULL;
@@ -336,11 +334,9 @@ TEST(an_incomplete_run_names_who_did_not_deliver)
 /* Only the last rank: the search goes to the end, and not past it. */
 TEST(the_last_rank_can_be_incomplete)
 {
-    struct jr_rank_judgement ranks[3] = {
-        {.state = JR_RANK_SUCCEEDED},
-        {.state = JR_RANK_INCOMPLETE, .reason = "no file"},
-        {.state = JR_RANK_INCOMPLETE, .reason = "of nobody"},
-    };
+    struct jr_rank_judgement ranks[3] = {{.state = JR_RANK_SUCCEEDED},
+                                         {.state = JR_RANK_INCOMPLETE, .reason = "no file"},
+                                         {.state = JR_RANK_INCOMPLETE, .reason = "of nobody"}};
     const struct jr_judgement report = {.status = JR_RUN_INCOMPLETE, .ranks = ranks, .count = 2};
     expect_cause_of_good(&report, CAUSE("10", "result", "0", "null", "no file", ""));
 }
@@ -395,8 +391,7 @@ TEST(large_results_are_taken_in_pieces)
     static struct jr_plan_rank ranks[RANKS];
     static struct jr_rank_outcome ends[RANKS];
     static struct jr_rank_judgement judged[RANKS];
-    struct jr_buf whole JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf rest JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf whole = JR_BUF_INIT, rest = JR_BUF_INIT;
     struct taken taken = {.end_at = 0};
     const struct jr_drain drain = {take_piece, &taken};
     FAKE(fake, 1);

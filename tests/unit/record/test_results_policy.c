@@ -48,26 +48,24 @@ static void check_both(struct fake *fake, const char *key, const char *expected)
 /* What had no cause has an empty one when it is read. */
 TEST(attempts)
 {
-    static const struct jr_attempt attempts[] = {
-        {.number = 0,
-         .status = JR_RUN_FAILED,
-         .exit_code = 3,
-         .cause = "rank 3 <exited>",
-         .started_ns = FAKE_SECOND,
-         .ended_ns = 3 * FAKE_SECOND + FAKE_SECOND / 2,
-         .started_wall_ns = FAKE_WALL + 1999999,
-         .wait_ms = 1500,
-         .stepped = true,
-         .best = -7},
-        {.number = 1,
-         .status = JR_RUN_HUNG,
-         .exit_code = 6,
-         .started_ns = 5 * FAKE_SECOND,
-         .ended_ns = 5 * FAKE_SECOND,
-         .started_wall_ns = FAKE_WALL + 4 * FAKE_SECOND,
-         .continues = JR_REQUEUE_PREEMPTED,
-         .requeued = true},
-    };
+    static const struct jr_attempt attempts[] = {{.number = 0,
+                                                  .status = JR_RUN_FAILED,
+                                                  .exit_code = 3,
+                                                  .cause = "rank 3 <exited>",
+                                                  .started_ns = FAKE_SECOND,
+                                                  .ended_ns = 3 * FAKE_SECOND + FAKE_SECOND / 2,
+                                                  .started_wall_ns = FAKE_WALL + 1999999,
+                                                  .wait_ms = 1500,
+                                                  .stepped = true,
+                                                  .best = -7},
+                                                 {.number = 1,
+                                                  .status = JR_RUN_HUNG,
+                                                  .exit_code = 6,
+                                                  .started_ns = 5 * FAKE_SECOND,
+                                                  .ended_ns = 5 * FAKE_SECOND,
+                                                  .started_wall_ns = FAKE_WALL + 4 * FAKE_SECOND,
+                                                  .continues = JR_REQUEUE_PREEMPTED,
+                                                  .requeued = true}};
     static const char *const expected[] = {"[]", "[" FIRST "]", "[" FIRST ", " SECOND("null") "]"};
     FAKE(fake, 1);
     fake_judge(&fake);
@@ -99,13 +97,11 @@ TEST(requeues)
     static const struct {
         struct jr_requeue_state state;
         const char *text;
-    } vectors[] = {
-        {{JR_REQUEUE_NONE, 0, 20, false}, "null"},
-        {{JR_REQUEUE_DEADLINE, 0, 0, true},
-         "{'cause': 'deadline', 'requeues': 0, 'max': 0, 'queued': true}"},
-        {{JR_REQUEUE_NONE, 3, 20, false},
-         "{'cause': null, 'requeues': 3, 'max': 20, 'queued': false}"},
-    };
+    } vectors[] = {{{JR_REQUEUE_NONE, 0, 20, false}, "null"},
+                   {{JR_REQUEUE_DEADLINE, 0, 0, true},
+                    "{'cause': 'deadline', 'requeues': 0, 'max': 0, 'queued': true}"},
+                   {{JR_REQUEUE_NONE, 3, 20, false},
+                    "{'cause': null, 'requeues': 3, 'max': 20, 'queued': false}"}};
     FAKE(fake, 1);
     fake_judge(&fake);
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
@@ -120,11 +116,9 @@ TEST(stalls)
     static const struct {
         struct jr_stall stall;
         const char *text;
-    } vectors[] = {
-        {{0}, "null"},
-        {{.attempts = 3, .stepped = true, .step = 120}, "{'attempts': 3, 'step': 120}"},
-        {{.attempts = 2}, "{'attempts': 2, 'step': null}"},
-    };
+    } vectors[] = {{{0}, "null"},
+                   {{.attempts = 3, .stepped = true, .step = 120}, "{'attempts': 3, 'step': 120}"},
+                   {{.attempts = 2}, "{'attempts': 2, 'step': null}"}};
     FAKE(fake, 1);
     fake_judge(&fake);
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
@@ -156,12 +150,10 @@ TEST(the_limit_is_that_of_the_timeout)
     static const struct {
         enum jr_timeout by;
         const char *text;
-    } vectors[] = {
-        {JR_TIMEOUT_NONE, "null"},    {JR_TIMEOUT_RUN, "1.5"},
-        {JR_TIMEOUT_SILENCE, "2.5"},  {JR_TIMEOUT_AFTER_FIRST_EXIT, "3.5"},
-        {JR_TIMEOUT_PROGRESS, "4.5"}, {JR_TIMEOUT_FIRST_STEP, "5.5"},
-        {JR_TIMEOUT_START, "6.5"},
-    };
+    } vectors[] = {{JR_TIMEOUT_NONE, "null"},    {JR_TIMEOUT_RUN, "1.5"},
+                   {JR_TIMEOUT_SILENCE, "2.5"},  {JR_TIMEOUT_AFTER_FIRST_EXIT, "3.5"},
+                   {JR_TIMEOUT_PROGRESS, "4.5"}, {JR_TIMEOUT_FIRST_STEP, "5.5"},
+                   {JR_TIMEOUT_START, "6.5"}};
     FAKE(fake, 1);
     fake_judge(&fake);
     fake.policy.timeouts = (struct jr_timeouts){.run_ms = 1500,

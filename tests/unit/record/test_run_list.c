@@ -182,22 +182,20 @@ TEST(a_run_is_found_by_id_prefix_or_latest)
     static const struct {
         const char *run, *id; /* NULL: an error */
         const char *error;
-    } cases[] = {
-        {"2", NULL, "'2' matches 2 runs: "},
-        {"4", NULL, "no run '4' in "},
-        {"", NULL, "'' matches 4 runs: "},
-        {"20-a/", NULL, "run '20-a' in "},
-        {"30-p/node_2", NULL, "run '30-p' in "},
-        {"30-p/node_01", NULL, "run '30-p' in "},
-        {"30-p/node_0/..", NULL, "run '30-p' in "},
-        {"/node_0", NULL, "'/node_0' is not the id of a run"},
-        {"notarun", NULL, "'notarun' in "},
-        {"20-a", "20-a", NULL},
-        {"20-ab", "20-ab", NULL},
-        {"1", "10-x", NULL},
-        {"3/node_1", "30-p/node_1", NULL},
-        {"latest", "20-a", NULL},
-    };
+    } cases[] = {{"2", NULL, "'2' matches 2 runs: "},
+                 {"4", NULL, "no run '4' in "},
+                 {"", NULL, "'' matches 4 runs: "},
+                 {"20-a/", NULL, "run '20-a' in "},
+                 {"30-p/node_2", NULL, "run '30-p' in "},
+                 {"30-p/node_01", NULL, "run '30-p' in "},
+                 {"30-p/node_0/..", NULL, "run '30-p' in "},
+                 {"/node_0", NULL, "'/node_0' is not the id of a run"},
+                 {"notarun", NULL, "'notarun' in "},
+                 {"20-a", "20-a", NULL},
+                 {"20-ab", "20-ab", NULL},
+                 {"1", "10-x", NULL},
+                 {"3/node_1", "30-p/node_1", NULL},
+                 {"latest", "20-a", NULL}};
     FAKE(fake, 1);
     add_run(&fake, "20-a", "run.json", "{}");
     add_run(&fake, "20-ab", "run.json", "{}");

@@ -47,22 +47,20 @@ TEST(what_is_no_event_is_left_out)
     static const struct {
         const char *text;
         bool partial;
-    } vectors[] = {
-        {NULL, true},
-        {"", false},
-        {"\n", true},
-        {"junk\n", true},
-        {"[1]\n", true},
-        {"{\"ns\": 5}\n", true},
-        {"{\"event\": \"kill\"}\n", true},
-        {"{\"event\": \"kill\", \"ns\": 0}\n", true},
-        {"{\"event\": \"kill\", \"ns\": -3}\n", true},
-        {"{\"event\": \"kill\", \"ns\": \"5\"}\n", true},
-        {"{\"event\": 7, \"ns\": 5}\n", true},
-        {LINE("5", "rank_started", ",\"pid\":7"), true},
-        {LINE("5", "rank_started", ",\"rank\":-1,\"pid\":7"), true},
-        {LINE("5", "rank_started", ",\"rank\":1048576,\"pid\":7"), true},
-    };
+    } vectors[] = {{NULL, true},
+                   {"", false},
+                   {"\n", true},
+                   {"junk\n", true},
+                   {"[1]\n", true},
+                   {"{\"ns\": 5}\n", true},
+                   {"{\"event\": \"kill\"}\n", true},
+                   {"{\"event\": \"kill\", \"ns\": 0}\n", true},
+                   {"{\"event\": \"kill\", \"ns\": -3}\n", true},
+                   {"{\"event\": \"kill\", \"ns\": \"5\"}\n", true},
+                   {"{\"event\": 7, \"ns\": 5}\n", true},
+                   {LINE("5", "rank_started", ",\"pid\":7"), true},
+                   {LINE("5", "rank_started", ",\"rank\":-1,\"pid\":7"), true},
+                   {LINE("5", "rank_started", ",\"rank\":1048576,\"pid\":7"), true}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_timeline timeline;
         read_events(&timeline, vectors[i].text);

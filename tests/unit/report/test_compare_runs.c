@@ -72,11 +72,9 @@ TEST(runs_that_went_the_same_way)
     static const struct run run = {RECORD(", \"started\": 1800000000.5"),
                                    RESULTS(GOOD, RANK("{\"acc\": 0.5}"))};
     check(&run, &run,
-          "outcome status: succeeded | succeeded\n"
-          "time started: 2027-01-15T08:00:00.500Z | 2027-01-15T08:00:00.500Z\n"
-          "time took: 10.0 s | 10.0 s\n"
-          "circumstance peak memory: - | -\n"
-          "result results.acc: 0.5 | 0.5\n");
+          "outcome status: succeeded | succeeded\ntime started: 2027-01-15T08:00:00.500Z | "
+          "2027-01-15T08:00:00.500Z\ntime took: 10.0 s | 10.0 s\ncircumstance peak memory: - | "
+          "-\nresult results.acc: 0.5 | 0.5\n");
 }
 
 TEST(what_differs_is_told)

@@ -34,19 +34,17 @@ TEST(the_last_lines_are_quoted)
 {
     static const struct {
         const char *out, *err, *expected;
-    } vectors[] = {
-        {"o\n", "e\n", "  last lines of stderr:\n    | e\n"},
-        {"o\n", "", "  last lines of stdout:\n    | o\n"},
-        {"o", "", "  last lines of stdout:\n    | o\n"},
-        {"", "a\n\nb\n", "  last lines of stderr:\n    | a\n    | \n    | b\n"},
-        {"", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n",
-         "  last lines of stderr:\n    | 3\n    | 4\n    | 5\n    | 6\n"
-         "    | 7\n    | 8\n    | 9\n    | 10\n    | 11\n    | 12\n"},
-        {"", "10%\r20%\r30%\n", "  last lines of stderr:\n    | 30%\n"},
-        {"", "10%\r20%\r\n", "  last lines of stderr:\n    | 20%\n"},
-        {"", "dos\r\n", "  last lines of stderr:\n    | dos\n"},
-        {"", "\033[31mred\a\n", "  last lines of stderr:\n    | \\x1b[31mred\\x07\n"},
-    };
+    } vectors[] = {{"o\n", "e\n", "  last lines of stderr:\n    | e\n"},
+                   {"o\n", "", "  last lines of stdout:\n    | o\n"},
+                   {"o", "", "  last lines of stdout:\n    | o\n"},
+                   {"", "a\n\nb\n", "  last lines of stderr:\n    | a\n    | \n    | b\n"},
+                   {"", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n",
+                    "  last lines of stderr:\n    | 3\n    | 4\n    | 5\n    | 6\n"
+                    "    | 7\n    | 8\n    | 9\n    | 10\n    | 11\n    | 12\n"},
+                   {"", "10%\r20%\r30%\n", "  last lines of stderr:\n    | 30%\n"},
+                   {"", "10%\r20%\r\n", "  last lines of stderr:\n    | 20%\n"},
+                   {"", "dos\r\n", "  last lines of stderr:\n    | dos\n"},
+                   {"", "\033[31mred\a\n", "  last lines of stderr:\n    | \\x1b[31mred\\x07\n"}};
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         char expected[512];
         FAKE_ENDS(fake, "1 0");
@@ -82,8 +80,7 @@ TEST(exceptions_stand_above_the_log)
     FAKE_ENDS(fake, "0 1");
     fake_write_rank(&fake, 1, "error.json", RAISED("ValueError: x\\u001b"));
     fake_write_rank(&fake, 1, "stderr.log", "Traceback\n");
-    check_cause(&fake, WHO(1) "  ValueError: x\\x1b\n"
-                              "  last lines of stderr:\n    | Traceback\n");
+    check_cause(&fake, WHO(1) "  ValueError: x\\x1b\n  last lines of stderr:\n    | Traceback\n");
 }
 
 TEST(a_torn_error_file_is_warned_of)
@@ -149,10 +146,8 @@ TEST(those_that_failed_together_are_named)
         fake_exit(&fake, i, 1);
         fake.ends[i].ended_ns = 5 * FAKE_SECOND;
     }
-    check_cause(
-        &fake,
-        WHO(0) "  it wrote nothing to stdout and stderr\n"
-               "  together:   ranks 1-2 failed with it, too close to tell which was first\n");
+    check_cause(&fake, WHO(0) "  it wrote nothing to stdout and stderr\n  together:   ranks 1-2 "
+                              "failed with it, too close to tell which was first\n");
 }
 
 /* The first of all is not always the cause. */
@@ -160,9 +155,8 @@ TEST(one_before_the_cause_may_be_together_with_it)
 {
     FAKE_ENDS(fake, "1 1 0");
     fake.ends[0].ended_ns = fake.ends[1].ended_ns + 1;
-    check_cause(&fake,
-                WHO(1) "  it wrote nothing to stdout and stderr\n"
-                       "  together:   rank 0 failed with it, too close to tell which was first\n");
+    check_cause(&fake, WHO(1) "  it wrote nothing to stdout and stderr\n  together:   rank 0 "
+                              "failed with it, too close to tell which was first\n");
 }
 
 /* A node without a name in the plan is this one. */
@@ -190,11 +184,10 @@ TEST(long_sets_are_cut)
         fake_exit(&fake, i, 1);
         fake.ends[i].ended_ns = 5 * FAKE_SECOND;
     }
-    check_cause(&fake,
-                "  rank 1000000000   node 0 (gpu07)   local 0   data 0   pid 1000   attempt 0\n"
-                "  it wrote nothing to stdout and stderr\n"
-                "  together:   ranks 1000000002,1000000004,1000000006,1000000008,... (7 ranks) "
-                "failed with it, too close to tell which was first\n");
+    check_cause(&fake, "  rank 1000000000   node 0 (gpu07)   local 0   data 0   pid 1000   attempt "
+                       "0\n  it wrote nothing to stdout and stderr\n  together:   ranks "
+                       "1000000002,1000000004,1000000006,1000000008,... (7 ranks) failed with it, "
+                       "too close to tell which was first\n");
 }
 
 /* Up to four of those that lost a peer are told one by one. */
@@ -255,10 +248,9 @@ TEST(others_by_how_they_ended)
     check_others(&fake, "others:", "");
     fake_ends(&fake, "3 T T 9 - 0");
     check_others(&fake, "others:",
-                 "  others:     ranks 1-2 stopped by jobrun (SIGTERM)\n"
-                 "              rank 3 failed after the first failure: exited with code 9\n"
-                 "              rank 4 not started\n"
-                 "              rank 5 succeeded\n");
+                 "  others:     ranks 1-2 stopped by jobrun (SIGTERM)\n              rank 3 failed "
+                 "after the first failure: exited with code 9\n              rank 4 not started\n  "
+                 "            rank 5 succeeded\n");
 }
 
 /* The others are told of without those that had ended by then. */
@@ -272,14 +264,12 @@ TEST(who_had_ended_by_then)
     fake_write_rank(&fake, 4, "result.json", "{}");
     fake_judge(&fake);
     CHECK_TOLD(&fake,
-               "  by then:    ranks 2-3 had ended with 0 without delivering: rank 2: "
-               "result.json was not written\n"
-               "              rank 1 had ended with 0\n",
+               "  by then:    ranks 2-3 had ended with 0 without delivering: rank 2: result.json "
+               "was not written\n              rank 1 had ended with 0\n",
                jr_print_early(&page));
     CHECK_TOLD(&fake,
                "  after it:   rank 5 ended with 0 but did not deliver: result.json was not "
-               "written\n"
-               "              rank 4 succeeded\n",
+               "written\n              rank 4 succeeded\n",
                jr_print_others(&page, "after it:"));
 }
 
@@ -331,27 +321,23 @@ TEST(ranks_that_did_not_deliver)
     fake_write_rank(&fake, 1, "result.json", "{}");
     check_others(&fake, "ranks:",
                  "  ranks:      ranks 0,2 ended with 0 but did not deliver: rank 0: result.json "
-                 "was not written\n"
-                 "              rank 1 succeeded\n");
+                 "was not written\n              rank 1 succeeded\n");
     fake_start(&fake, 2);
     fake.policy.results.stated = true;
     fake_write_rank(&fake, 1, "result.json", "{}");
-    check_others(
-        &fake, "ranks:",
-        "  ranks:      rank 0 ended with 0 but did not deliver: result.json was not written\n"
-        "              rank 1 succeeded\n");
+    check_others(&fake, "ranks:",
+                 "  ranks:      rank 0 ended with 0 but did not deliver: result.json was not "
+                 "written\n              rank 1 succeeded\n");
 }
 
 TEST(the_log_that_is_worth_a_look)
 {
     static const struct {
         const char *out, *err, *expected;
-    } vectors[] = {
-        {"", "", NULL},
-        {"x", "", "attempt_0/0/stdout.log"},
-        {"x", "x", "attempt_0/0/stderr.log"},
-        {"", "x", "attempt_0/0/stderr.log"},
-    };
+    } vectors[] = {{"", "", NULL},
+                   {"x", "", "attempt_0/0/stdout.log"},
+                   {"x", "x", "attempt_0/0/stderr.log"},
+                   {"", "x", "attempt_0/0/stderr.log"}};
     for (size_t v = 0; v < COUNT_OF(vectors); v++) {
         struct jr_buf out = JR_BUF_INIT;
         FAKE(fake, 1);

@@ -14,26 +14,20 @@ TEST(breaks_lines_as_people_do)
          "0123456789012345678901234567890123456789\n"},
         /* what stands at the right goes below, whole */
         {"  runs/2026-train/0/stderr.log      (jobrun logs latest --rank 0)\n",
-         "  runs/2026-train/0/stderr.log\n"
-         "        (jobrun logs latest --rank 0)\n"},
+         "  runs/2026-train/0/stderr.log\n        (jobrun logs latest --rank 0)\n"},
         {"jobrun: FAILED after 2 ms: rank 0 died by SIGSEGV   exit status 1\n",
-         "jobrun: FAILED after 2 ms: rank 0 died\n"
-         "        by SIGSEGV   exit status 1\n"},
+         "jobrun: FAILED after 2 ms: rank 0 died\n        by SIGSEGV   exit status 1\n"},
         {"  rank 3   node 0 (gpu07)   local 3   data 1   pid 51234\n",
-         "  rank 3   node 0 (gpu07)   local 3\n"
-         "        data 1   pid 51234\n"},
+         "  rank 3   node 0 (gpu07)   local 3\n        data 1   pid 51234\n"},
         /* a label is not left alone */
         {"  try:        df -h lists the full file system; prune\n",
-         "  try:        df -h lists the full file\n"
-         "        system; prune\n"},
+         "  try:        df -h lists the full file\n        system; prune\n"},
         /* what is to be typed is not broken */
         {"lost, and the others are (jobrun stop 2026 --now) stopped\n",
-         "lost, and the others are\n"
-         "        (jobrun stop 2026 --now) stopped\n"},
+         "lost, and the others are\n        (jobrun stop 2026 --now) stopped\n"},
         /* behind it lines are broken as before */
         {"(jobrun stop x) and then there is more than fits here\n",
-         "(jobrun stop x) and then there is more\n"
-         "        than fits here\n"},
+         "(jobrun stop x) and then there is more\n        than fits here\n"},
         /* nor what a rank wrote, nor what has no blank */
         {"    | ValueError: loss is NaN at step 120 in this\n",
          "    | ValueError: loss is NaN at step 120 in this\n"},
@@ -46,29 +40,21 @@ TEST(breaks_lines_as_people_do)
         /* what continues a line has the rest of the columns */
         {"0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 "
          "0123456789 0123456789\n",
-         "0123456789 0123456789 0123456789\n"
-         "        0123456789 0123456789 0123456789\n"
-         "        0123456789 0123456789 0123456789\n"
-         "        0123456789\n"},
+         "0123456789 0123456789 0123456789\n        0123456789 0123456789 0123456789\n        "
+         "0123456789 0123456789 0123456789\n        0123456789\n"},
         /* a label is 14 columns, and what is shorter is one */
         {"01234567890123   then words that go on to be long enough\n",
-         "01234567890123\n"
-         "        then words that go on to be long\n"
-         "        enough\n"},
+         "01234567890123\n        then words that go on to be long\n        enough\n"},
         {"0123456789012   then words that go on to be long enough\n",
-         "0123456789012   then words that go on to\n"
-         "        be long enough\n"},
+         "0123456789012   then words that go on to\n        be long enough\n"},
         /* another word than jobrun's is broken anywhere */
         {"and so (jobrunner has it that) words go on\n", "and so (jobrunner has it that) words go\n"
                                                          "        on\n"},
         {"lines may be broken (jobrunner has it in there)\n",
-         "lines may be broken (jobrunner has it in\n"
-         "        there)\n"},
+         "lines may be broken (jobrunner has it in\n        there)\n"},
         /* an escape that is no colour, and a colour that is all there is */
         {"\033 \033[ is none of both, and goes on like that for long\n",
-         "\033 \033[ is none of both, and goes on like\n"
-         "        that for long\n"},
-    };
+         "\033 \033[ is none of both, and goes on like\n        that for long\n"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_fit_lines(&out, rows[i].text, 40);

@@ -18,8 +18,7 @@ TEST(text_is_no_markup)
         {"<b>", "&lt;b&gt;"},     {"a&b", "a&amp;b"},
         {"\"'", "&quot;&#39;"},   {"a\nb\033[2J", "a\\x0ab\\x1b[2J"},
         {"\xff", "\\xff"},        {"\xe2\x80\xae", "\\xe2\\x80\\xae"},
-        {"\xc3\xa9", "\xc3\xa9"}, {"", ""},
-    };
+        {"\xc3\xa9", "\xc3\xa9"}, {"", ""}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_buf out = JR_BUF_INIT;
         jr_html_text(&out, vectors[i][0]);

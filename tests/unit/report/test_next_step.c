@@ -69,8 +69,7 @@ TEST(goes_by_what_was_said)
         {"No such file or directory: '" PATH_80 "'", "'" PATH_80 "'" IN_FOLDER},
         {"No such file or directory: '" PATH_80 "3'", ""},
         {"nothing that is known", ""},
-        {"", ""},
-    };
+        {"", ""}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         FAKE_ENDS(fake, "1");
         fake_write_rank(&fake, 0, "stderr.log", vectors[i].said);
@@ -127,8 +126,7 @@ TEST(goes_by_what_shells_say)
         {1, "sh: 1: train: not found", ""},
         {127, "words", ""},
         {126, "words", ""},
-        {127, "Permission denied", ""},
-    };
+        {127, "Permission denied", ""}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         FAKE(fake, 1);
         fake_exit(&fake, 0, vectors[i].code);
@@ -150,8 +148,7 @@ TEST(goes_by_the_signal)
         {SIGSEGV, "--debug 7 gives this rank a terminal of its own, for gdb or pdb"},
         {SIGFPE, "--debug 7 gives this rank a terminal of its own, for gdb or pdb"},
         {SIGTERM, ""},
-        {SIGUSR1, ""},
-    };
+        {SIGUSR1, ""}};
     struct fake fake;
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         fake_start(&fake, 1);
@@ -190,8 +187,7 @@ TEST(is_an_option_where_there_is_no_spec)
         {"ncclSystemError", "`-s env.NCCL_DEBUG=INFO` has NCCL say what failed"},
         {"env: 'pyhton': No such file",
          "the first line of the script names 'pyhton', which is not in PATH: correct it, or load "
-         "what has it: `-s 'setup=module load NAME'`"},
-    };
+         "what has it: `-s 'setup=module load NAME'`"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         FAKE(fake, 1);
         fake.plan.no_spec = true;

@@ -172,8 +172,7 @@ TEST(links_to_its_parts)
     static const char nodes[] = "[{\"part\": \"node_0\", \"host\": \"n<0\", \"status\": "
                                 "\"succeeded\"}, {\"status\": \"absent\"}]";
     struct fake fake RELEASE(fake_end) = {0};
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, text = JR_BUF_INIT;
     struct jr_error err = {0};
     begin(&fake);
     fake_record(&fake, false, "");

@@ -67,8 +67,7 @@ TEST(lines_follow_the_values)
          "<path d=\"M0 1000h0L500 0L1000 500\">"},
         {POINT("0", "5e-324") POINT("1", "0"), "<path d=\""},
         {POINT("-9007199254740992", "0") POINT("9007199254740992", "1"),
-         "<path d=\"M0 1000h0L1000 0\">"},
-    };
+         "<path d=\"M0 1000h0L1000 0\">"}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
         draw(&out, vectors[i].text);

@@ -101,11 +101,10 @@ TEST(a_mesh_of_one_axis_is_a_row)
     begin(2);
     run.judged[1].state = JR_RANK_FAILED;
     jr_html_page_mesh(&run.html);
-    JR_ASSERT_TEXT(text(),
-                   "<section id=\"mesh\" aria-labelledby=\"mesh-title\">\n"
-                   "<h2 id=\"mesh-title\">Mesh</h2>\n"
-                   "<ul class=\"cells\"><li class=\"succeeded\" title=\"succeeded\">0</li><li "
-                   "class=\"failed\" title=\"failed\">1 ✕</li></ul>\n</section>\n");
+    JR_ASSERT_TEXT(text(), "<section id=\"mesh\" aria-labelledby=\"mesh-title\">\n<h2 "
+                           "id=\"mesh-title\">Mesh</h2>\n<ul class=\"cells\"><li "
+                           "class=\"succeeded\" title=\"succeeded\">0</li><li class=\"failed\" "
+                           "title=\"failed\">1 ✕</li></ul>\n</section>\n");
     begin(1);
     jr_html_page_mesh(&run.html);
     JR_ASSERT_TEXT(text(), "");
@@ -134,18 +133,14 @@ TEST(a_mesh_is_a_table)
     check_holds("<thead><tr><td></td><th scope='col'>model 0</th><th scope='col'>model "
                 "1</th></tr></thead>\n<tbody>\n"
                 "<tr><th scope='row'>data 0, pipeline 0</th>" SQUARE("0") SQUARE(
-                    "1") "</tr>\n"
-                         "<tr><th scope='row'>data 0, pipeline 1</th>" SQUARE("2") SQUARE(
-                             "3") "</tr>\n"
-                                  "<tr><th scope='row'>data 1, pipeline 0</th>" SQUARE("4") SQUARE(
-                                      "5") "</tr>\n"
-                                           "<tr><th scope='row'>data 1, pipeline 1</th>" SQUARE("6")
-                                               SQUARE("7") "</tr>\n</tbody>");
+                    "1") "</tr>\n<tr><th scope='row'>data 0, pipeline 1</th>" SQUARE("2")
+                    SQUARE("3") "</tr>\n<tr><th scope='row'>data 1, pipeline 0</th>" SQUARE("4")
+                        SQUARE("5") "</tr>\n<tr><th scope='row'>data 1, pipeline 1</th>" SQUARE("6")
+                            SQUARE("7") "</tr>\n</tbody>");
     lay_out(1, 2, 1);
     jr_html_page_mesh(&run.html);
     check_holds("<tr><th scope='row'>pipeline 0</th>" SQUARE(
-        "0") "</tr>\n"
-             "<tr><th scope='row'>pipeline 1</th>" SQUARE("1") "</tr>\n");
+        "0") "</tr>\n<tr><th scope='row'>pipeline 1</th>" SQUARE("1") "</tr>\n");
     lay_out(2, 1, 1);
     run.loaded.plan.count = 1; /* the rest is on a node that is not here */
     run.loaded.plan.world_size = 2;
@@ -244,12 +239,10 @@ TEST(many_ranks_are_folded)
         uint32_t count, wrong;
         size_t rows, tables;
         const char *caption;
-    } vectors[] = {
-        {32, 3, 32, 1, NULL},
-        {33, 0, 33, 1, NULL},
-        {60, 50, 110, 2, "<caption>The ranks that failed or did not deliver<"},
-        {60, 51, 110, 2, "<caption>The first 50 ranks that failed or did not deliver<"},
-    };
+    } vectors[] = {{32, 3, 32, 1, NULL},
+                   {33, 0, 33, 1, NULL},
+                   {60, 50, 110, 2, "<caption>The ranks that failed or did not deliver<"},
+                   {60, 51, 110, 2, "<caption>The first 50 ranks that failed or did not deliver<"}};
     static const enum jr_rank_state states[] = {JR_RANK_FAILED, JR_RANK_INCOMPLETE,
                                                 JR_RANK_AFTER_FIRST_FAILURE};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
@@ -314,11 +307,9 @@ TEST(each_rank_has_its_bars)
 {
     begin_lives();
     jr_html_page_time(&run.html);
-    check_holds("<ul class='legend'>\n"
-                "<li><i class='failed'></i>failed: rank 5</li>\n"
-                "<li><i class='stopped'></i>stopped by jobrun: rank 7</li>\n"
-                "<li><i class='succeeded'></i>succeeded: rank 4</li>\n"
-                "</ul>\n");
+    check_holds("<ul class='legend'>\n<li><i class='failed'></i>failed: rank 5</li>\n<li><i "
+                "class='stopped'></i>stopped by jobrun: rank 7</li>\n<li><i "
+                "class='succeeded'></i>succeeded: rank 4</li>\n</ul>\n");
     check_holds("<svg class='labels' width='64' height='68' aria-hidden='true'><text x='58' "
                 "y='11'>4</text><text x='58' y='29'>5</text><text x='58' y='47'>7</text></svg>");
     check_holds("<svg class='bars' height='68' ");
@@ -366,11 +357,10 @@ TEST(many_ranks_have_low_rows)
 {
     static const struct {
         uint32_t count, height, thick, marked, labels;
-    } vectors[] = {
-        {24, 24 * 18 + 14, 16, 16, 24}, {25, 25 * 10 + 14, 8, 8, 13},  {64, 64 * 10 + 14, 8, 8, 32},
-        {65, 65 * 5 + 14, 3, 3, 22},    {128, 128 * 5 + 14, 3, 3, 43}, {129, 129 + 14, 1, 3, 10},
-        {512, 512 + 14, 1, 3, 37},      {513, 257 + 14, 1, 3, 19},
-    };
+    } vectors[] = {{24, 24 * 18 + 14, 16, 16, 24}, {25, 25 * 10 + 14, 8, 8, 13},
+                   {64, 64 * 10 + 14, 8, 8, 32},   {65, 65 * 5 + 14, 3, 3, 22},
+                   {128, 128 * 5 + 14, 3, 3, 43},  {129, 129 + 14, 1, 3, 10},
+                   {512, 512 + 14, 1, 3, 37},      {513, 257 + 14, 1, 3, 19}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct jr_stretch lives[] = {
             {.rank = 0, .started = 0, .ended = 1, .heard = 0, .last = true},

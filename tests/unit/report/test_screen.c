@@ -145,16 +145,14 @@ TEST(draws_what_fits)
 {
     static const struct {
         const char *text, *drawn;
-    } vectors[] = {
-        {"", "\033[H\033[J"},
-        {"one", "\033[Hone\033[K\r\n\033[J"},
-        {"one\n", "\033[Hone\033[K\r\n\033[J"},
-        {"one\n\ntwo\n", "\033[Hone\033[K\r\n\033[K\r\ntwo\033[K\r\n\033[J"},
-        {"0123456789", "\033[H0123456789\r\n\033[J"}, /* to the edge */
-        {"0123456789x\ny", "\033[H0123456789\r\ny\033[K\r\n\033[J"},
-        {"a\nb\nc\nd\ne\n", "\033[Ha\033[K\r\nb\033[K\r\nc\033[K\r\nd\033[K"},
-        {"a\nb\nc\nd", "\033[Ha\033[K\r\nb\033[K\r\nc\033[K\r\nd\033[K"},
-    };
+    } vectors[] = {{"", "\033[H\033[J"},
+                   {"one", "\033[Hone\033[K\r\n\033[J"},
+                   {"one\n", "\033[Hone\033[K\r\n\033[J"},
+                   {"one\n\ntwo\n", "\033[Hone\033[K\r\n\033[K\r\ntwo\033[K\r\n\033[J"},
+                   {"0123456789", "\033[H0123456789\r\n\033[J"}, /* to the edge */
+                   {"0123456789x\ny", "\033[H0123456789\r\ny\033[K\r\n\033[J"},
+                   {"a\nb\nc\nd\ne\n", "\033[Ha\033[K\r\nb\033[K\r\nc\033[K\r\nd\033[K"},
+                   {"a\nb\nc\nd", "\033[Ha\033[K\r\nb\033[K\r\nc\033[K\r\nd\033[K"}};
     struct bench bench;
     open_screen(&bench);
     (void)shown(&bench);

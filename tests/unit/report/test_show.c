@@ -1,5 +1,4 @@
-/* A run by its files alone: how it stands, its results, and where its logs are.
- */
+/* A run by its files alone: how it stands, its results, and where its logs are. */
 #include "report/show.h"
 
 #include "base/rank_set.h"
@@ -15,16 +14,14 @@ static int show(struct fake *fake, struct jr_buf *out, const uint32_t *attempt,
 
 static void check_shown(struct fake *fake, const char *expected)
 {
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf whole JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, whole = JR_BUF_INIT;
     struct jr_error err = {0};
     struct utsname here = {0};
     (void)uname(&here);
     jr_buf_replaced(&whole, expected, "HOST", here.nodename);
     CU_ASSERT_EQUAL(show(fake, &out, NULL, &err), 0);
     const char *text = out.data == NULL ? "" : out.data;
-    struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf named JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf told = JR_BUF_INIT, named = JR_BUF_INIT;
     char pid[32];
     (void)snprintf(pid, sizeof pid, "pid %d on", (int)getpid());
     jr_buf_replaced(&told, text, fake_id(fake), "ID");
@@ -51,16 +48,13 @@ TEST(says_how_long_it_runs)
 {
     FAKE(fake, 1);
     fake_record(&fake, true, "");
-    check_shown(&fake, "jobrun: running for 1 h 00 min: pid P on HOST\n"
-                       "  /tmp/ID\n");
+    check_shown(&fake, "jobrun: running for 1 h 00 min: pid P on HOST\n  /tmp/ID\n");
     fake_write(&fake, "plan.json", PLAN);
     fake_write(&fake, "events.jsonl",
-               "{\"event\":\"rank_started\",\"rank\":1,\"pid\":51}\n"
-               "{\"event\":\"rank_started\",\"rank\":2,\"pid\":52}\n"
-               "{\"event\":\"rank_ended\",\"rank\":2,\"pid\":52}\n");
-    check_shown(&fake, "jobrun: running for 1 h 00 min: pid P on HOST\n"
-                       "  rank 0   not started\n  rank 1   pid 51\n"
-                       "  rank 2   pid 52, ended\n  /tmp/ID\n");
+               "{\"event\":\"rank_started\",\"rank\":1,\"pid\":51}\n{\"event\":\"rank_started\","
+               "\"rank\":2,\"pid\":52}\n{\"event\":\"rank_ended\",\"rank\":2,\"pid\":52}\n");
+    check_shown(&fake, "jobrun: running for 1 h 00 min: pid P on HOST\n  rank 0   not started\n  "
+                       "rank 1   pid 51\n  rank 2   pid 52, ended\n  /tmp/ID\n");
 }
 
 /* Between two attempts all that is running is a clock. */
@@ -101,8 +95,7 @@ TEST(says_how_far_it_is)
 TEST(says_that_there_are_more)
 {
     for (int count = 16; count <= 17; count++) {
-        struct jr_buf plan JR_BUF_CLEANUP = JR_BUF_INIT;
-        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf plan = JR_BUF_INIT, out = JR_BUF_INIT;
         struct jr_error err = {0};
         FAKE(fake, 1);
         fake_record(&fake, true, "");
@@ -243,11 +236,9 @@ TEST(says_why_there_are_no_logs)
     static const struct {
         const char *ranks, *told;
         size_t count;
-    } vectors[] = {
-        {"7,9", "no rank 7,9 in this run: --rank takes 0-2", 3},
-        {"2,7", "no such logs: these ranks' output went to the console only", 3},
-        {"7", "no such logs: these ranks' output went to the console only", 0},
-    };
+    } vectors[] = {{"7,9", "no rank 7,9 in this run: --rank takes 0-2", 3},
+                   {"2,7", "no such logs: these ranks' output went to the console only", 3},
+                   {"7", "no such logs: these ranks' output went to the console only", 0}};
     struct jr_record_log items[] = {{.rank = 0}, {.rank = 1}, {.rank = 2}};
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         const struct jr_record_logs logs = {.items = items, .count = vectors[i].count};

@@ -40,10 +40,9 @@ TEST(success_of_one_rank_without_results)
 {
     FAKE(fake, 1);
     fake.outcome.ended_ns = fake.outcome.started_ns + 84000000;
-    expect(
-        &fake, true,
-        "jobrun: \033[1;32msucceeded\033[0m in 84 ms: 1 of 1 rank exited with 0, 0 processes left\n"
-        "        runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
+    expect(&fake, true,
+           "jobrun: \033[1;32msucceeded\033[0m in 84 ms: 1 of 1 rank exited with 0, 0 processes "
+           "left\n        runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
 TEST(a_rank_that_failed)
@@ -62,8 +61,7 @@ TEST(a_rank_that_failed)
                     "{\"message\": {\"message\": \"ValueError: loss is NaN\", \"extraInfo\": "
                     "{\"py_callstack\": \"  File \\\"train.py\\\", line 88, in step\\n\"}}}");
     fake_write_rank(&fake, 3, "stderr.log",
-                    "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n 10%\r 20%\r 30%\n"
-                    "\033[2Jlast");
+                    "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n 10%\r 20%\r 30%\n\033[2Jlast");
     expect(&fake, false,
            "jobrun: FAILED after 1.0 s: rank 3 exited with code 1             exit status 1\n"
            "  rank 3   node 0 (gpu07)   local 3   data 3   pid 51234   attempt 0\n"
@@ -125,11 +123,9 @@ TEST(incomplete)
     fake_write_rank(&fake, 5, "result.json", "{}");
     expect(
         &fake, false,
-        "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 8 did not deliver   exit status 5\n"
-        "  rank 5    result.json has no '\\x1b[31mx'\n"
-        "  rank 7    result.json was not written\n"
-        "  0 processes left\n"
-        "  runs/20261121-063012-digits-3f9c   (jobrun logs latest --rank 5)\n");
+        "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 8 did not deliver   exit status "
+        "5\n  rank 5    result.json has no '\\x1b[31mx'\n  rank 7    result.json was not written\n "
+        " 0 processes left\n  runs/20261121-063012-digits-3f9c   (jobrun logs latest --rank 5)\n");
 }
 
 TEST(first_lines)
@@ -369,9 +365,7 @@ TEST(tells_of_attempts)
                   "        attempt 1   rank 0 died, after 2.0 s\n",
                   true);
     check_account(&fake,
-                  "        9 machines left out, of which the last 8:\n"
-                  "        left out: ",
-                  true);
+                  "        9 machines left out, of which the last 8:\n        left out: ", true);
     fake.report.status = JR_RUN_FAILED;
     check_account(&fake, "\n  attempt 8   rank 0 died, after 9.0 s\n", true);
 }
@@ -414,8 +408,7 @@ TEST(tells_what_hung_ranks_did)
     check_account(&fake, "evidence:", false);
     fake.report.hang = groups;
     check_account(&fake,
-                  "  doing:      rank 1 in send, silent for 3.0 s\n"
-                  "              ranks 0,2 in recv",
+                  "  doing:      rank 1 in send, silent for 3.0 s\n              ranks 0,2 in recv",
                   true);
     check_account(&fake,
                   "  evidence:   hang.json in the ranks' folders   (jobrun show latest --stacks)\n",

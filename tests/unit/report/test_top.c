@@ -254,26 +254,24 @@ TEST(sorts_and_scrolls)
 {
     static const struct {
         const char *keys, *ranks, *last;
-    } rows[] = {
-        {"", "2 1 ", "1-2 of 4, by silence"},
-        {"j", "1 0 ", "2-3 of 4, by silence"},
-        {"r", "0 1 ", "1-2 of 4, by rank"},
-        {"\033[B", "1 2 ", "2-3 of 4, by rank"},
-        {"\033OB\033OB\033OB", "2 3 ", "3-4 of 4, by rank"},
-        {"\033[A", "1 2 ", "2-3 of 4, by rank"},
-        {"\033[5~", "0 1 ", "1-2 of 4, by rank"},
-        {"k", "0 1 ", "1-2 of 4, by rank"},
-        {" ", "2 3 ", "3-4 of 4, by rank"},
-        {"g", "0 1 ", "1-2 of 4, by rank"},
-        {"\033[F", "2 3 ", "3-4 of 4, by rank"},
-        {"r", "3 2 ", "1-2 of 4, by rank"},
-        {"r", "0 1 ", "1-2 of 4, by rank"},
-        {"t", "2 1 ", "1-2 of 4, by state"},
-        {"tG", "1 2 ", "3-4 of 4, by state"},
-        {"m", "1 2 ", NULL},
-        {"x\033\033[12;3Hz", "1 2 ", NULL},
-        {"s", "2 1 ", "1-2 of 4, by silence"},
-    };
+    } rows[] = {{"", "2 1 ", "1-2 of 4, by silence"},
+                {"j", "1 0 ", "2-3 of 4, by silence"},
+                {"r", "0 1 ", "1-2 of 4, by rank"},
+                {"\033[B", "1 2 ", "2-3 of 4, by rank"},
+                {"\033OB\033OB\033OB", "2 3 ", "3-4 of 4, by rank"},
+                {"\033[A", "1 2 ", "2-3 of 4, by rank"},
+                {"\033[5~", "0 1 ", "1-2 of 4, by rank"},
+                {"k", "0 1 ", "1-2 of 4, by rank"},
+                {" ", "2 3 ", "3-4 of 4, by rank"},
+                {"g", "0 1 ", "1-2 of 4, by rank"},
+                {"\033[F", "2 3 ", "3-4 of 4, by rank"},
+                {"r", "3 2 ", "1-2 of 4, by rank"},
+                {"r", "0 1 ", "1-2 of 4, by rank"},
+                {"t", "2 1 ", "1-2 of 4, by state"},
+                {"tG", "1 2 ", "3-4 of 4, by state"},
+                {"m", "1 2 ", NULL},
+                {"x\033\033[12;3Hz", "1 2 ", NULL},
+                {"s", "2 1 ", "1-2 of 4, by silence"}};
     struct run run;
     struct jr_top_view view = {.lines = 5, .columns = 200};
     start(&run);
@@ -308,8 +306,7 @@ TEST(sorts_by_state)
          "2 1 3 0 "},
         {"{\"event\":\"rank_ended\",\"rank\":3,\"exit_code\":null,\"signal\":\"SIGSEGV\"}\n{"
          "\"event\":\"rank_ended\",\"rank\":0,\"exit_code\":3,\"signal\":null}\n",
-         "2 1 3 0 "},
-    };
+         "2 1 3 0 "}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct run run;
         struct jr_top_view view = {.lines = 24, .columns = 80, .keys = true};

@@ -95,8 +95,7 @@ TEST(says_how_a_job_yielded)
         {3, JR_REQUEUE_PREEMPTED, "2 of 3 ranks were preempted; to be continued", 0},
         {1, JR_REQUEUE_PREEMPTED, "1 of 1 rank was preempted; to be continued", 0},
         {1, JR_REQUEUE_DEADLINE, "1 of 1 rank stopped for the deadline; to be continued", 0},
-        {3, JR_REQUEUE_LOST_NODE, "a node was lost; to be continued", 0},
-    };
+        {3, JR_REQUEUE_LOST_NODE, "a node was lost; to be continued", 0}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char line[128];
         FAKE(fake, rows[i].world);
@@ -177,11 +176,9 @@ TEST(says_what_is_left)
         uint32_t left;
         int32_t pids[3];
         const char *told;
-    } rows[] = {
-        {0, {5}, "0 processes left"},
-        {1, {5}, "1 process could not be ended: pid 5"},
-        {3, {5, 0, 1}, "3 processes could not be ended: pid 5, 1"},
-    };
+    } rows[] = {{0, {5}, "0 processes left"},
+                {1, {5}, "1 process could not be ended: pid 5"},
+                {3, {5, 0, 1}, "3 processes could not be ended: pid 5, 1"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         FAKE(fake, 2);
         fake.outcome.left = rows[i].left;
@@ -234,13 +231,11 @@ TEST(fields_are_told_in_full)
 {
     static const struct {
         const char *a, *b, *told;
-    } rows[] = {
-        {"{'f': 0.123456789}", "{'f': 2}", "0.123456789 .. 2"},
-        {"{'f': 'x'}", "{'f': 'x'}", "\"x\""},
-        {"{'f': 'x'}", "{'f': 'y'}", "differs"},
-        {"{'f': 'x'}", "{}", "\"x\""},
-        {"{}", "{}", ""},
-    };
+    } rows[] = {{"{'f': 0.123456789}", "{'f': 2}", "0.123456789 .. 2"},
+                {"{'f': 'x'}", "{'f': 'x'}", "\"x\""},
+                {"{'f': 'x'}", "{'f': 'y'}", "differs"},
+                {"{'f': 'x'}", "{}", "\"x\""},
+                {"{}", "{}", ""}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         FAKE(fake, 2);
         fake_write_rank(&fake, 0, "result.json", jq(rows[i].a));

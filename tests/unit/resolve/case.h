@@ -57,13 +57,11 @@ static inline void scene_job(struct scene *scene, const struct facts *facts)
     for (uint32_t i = 0; i < facts->job_nodes; i++)
         hosts[i] = jr_arena_printf(&scene->arena, "gpu%02u", i + 1);
     scene->hw.nodes = 0;
-    scene->hw.scheduler = (struct jr_host_scheduler){
-        .name = "Slurm",
-        .job_id = "77",
-        .nodes = facts->job_nodes,
-        .node_rank = facts->job_rank,
-        .hosts = {hosts, facts->job_nodes},
-    };
+    scene->hw.scheduler = (struct jr_host_scheduler){.name = "Slurm",
+                                                     .job_id = "77",
+                                                     .nodes = facts->job_nodes,
+                                                     .node_rank = facts->job_rank,
+                                                     .hosts = {hosts, facts->job_nodes}};
 }
 
 static inline void scene_facts(struct scene *scene, const struct facts *facts)

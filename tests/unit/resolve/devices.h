@@ -1,6 +1,4 @@
-/*
- * Devices that no other process on the machine has a name for, and processes that hold them.
- */
+/* Devices that no other process on the machine has a name for, and processes that hold them. */
 #ifndef DEVICES_H
 #define DEVICES_H
 

@@ -51,16 +51,14 @@ TEST(holds_sizes_to_each_other)
         {"parallelism: {model: 4}\n", {.on = "1x8:H100"}, JR_STATUS_OK, ""},
         {"parallelism: {model: 2, data: 3}\n", {.on = "1x8:H100"}, JR_STATUS_OK, ""},
         {"parallelism: {model: 2, data: 5}\n", BRACED(.on = "1x8:H100"), UNRESOLVED,
-         "t.jobrun.yaml:3:31: error: 10 ranks on a node with 8 usable cuda "
-         "devices [JR0404]\nstart at most 8 on a node, or let ranks share devices "
-         "(oversubscribe: true)\nsee 3:22\n"},
+         "t.jobrun.yaml:3:31: error: 10 ranks on a node with 8 usable cuda devices [JR0404]\nstart "
+         "at most 8 on a node, or let ranks share devices (oversubscribe: true)\nsee 3:22\n"},
         {"local_world_size: 8\nparallelism: {model: 3}\n", BRACED(.job_nodes = 2), UNRESOLVED,
          "t.jobrun.yaml:4:22: error: world_size 16 (nodes x local_world_size) does not divide by "
          "model 3 x pipeline 1 [JR0310]\nnearest world sizes that do: 15, 18\nsee 3:19\n"},
         {"local_world_size: 8\nparallelism: {model: 3, data: 2}\n", BRACED(.job_nodes = 2), INVALID,
          "t.jobrun.yaml:4:22: error: world_size 6 (data x model x pipeline) does not divide by "
-         "local_world_size 8 [JR0402]\nnearest world sizes that do: 8\nsee 3:19\nsee 4:31\n"},
-    };
+         "local_world_size 8 [JR0402]\nnearest world sizes that do: 8\nsee 3:19\nsee 4:31\n"}};
     CHECK_ALL(vectors);
 }
 
@@ -89,8 +87,7 @@ TEST(holds_nodes_to_the_allocation)
          "the ranks of all nodes here with --local\n"},
         {"world_size: 4\nnodes: 2\nmaster_addr: a\nnode_rank: 1\n", BRACED(.real = true),
          JR_STATUS_OK, ""},
-        {"world_size: 4\nnodes: 2\n", {.local = true}, JR_STATUS_OK, ""},
-    };
+        {"world_size: 4\nnodes: 2\n", {.local = true}, JR_STATUS_OK, ""}};
     CHECK_ALL(vectors);
 }
 
@@ -118,8 +115,7 @@ TEST(holds_spares_to_the_machines)
          "here [JR0427]\nstart it in the script or the shell of a Slurm allocation, or over ssh "
          "with --hosts; or leave spare_nodes out\n"},
         {SPARES "hosts: [a, b, c]\nnode_rank: 1\nengine: {ssh: {}}\n", BRACED(.real = true),
-         JR_STATUS_OK, ""},
-    };
+         JR_STATUS_OK, ""}};
     CHECK_ALL(vectors);
 }
 
@@ -137,9 +133,8 @@ TEST(holds_ranks_to_devices)
          "t.jobrun.yaml:3:13: error: 2 ranks on a node with 1 usable cuda device "
          "[JR0404]\nstart at most 1 on a node, or let ranks share devices (oversubscribe: true)\n"},
         {"world_size: 9\nnodes: 1\n", BRACED(.on = "3x8:H100"), UNRESOLVED,
-         "t.jobrun.yaml:4:8: error: 9 ranks on a node with 8 usable cuda devices "
-         "[JR0404]\nspread them (nodes: 3), or let ranks share devices (oversubscribe: true)\n"
-         "see 3:13\n"},
+         "t.jobrun.yaml:4:8: error: 9 ranks on a node with 8 usable cuda devices [JR0404]\nspread "
+         "them (nodes: 3), or let ranks share devices (oversubscribe: true)\nsee 3:13\n"},
         {"world_size: 9\noversubscribe: true\n", {.on = "1x8:H100"}, JR_STATUS_OK, ""},
         {"world_size: 2\ndevices: [0, 1]\n", {.on = "1x8:H100"}, JR_STATUS_OK, ""},
         {"world_size: 2\ndevices: [0, 1, 2]\n", BRACED(.on = "1x8:H100"), INVALID,
@@ -156,8 +151,7 @@ TEST(holds_ranks_to_devices)
         {"world_size: 9\noversubscribe: true\n", {.on = "1x0,8c"}, JR_STATUS_OK, ""},
         {"world_size: 3\n", BRACED(.on = "1x0,8c", .quota = 2), JR_STATUS_OK,
          "t.jobrun.yaml:3:13: warning: 3 ranks on a node with 2 usable CPUs "
-         "[JR0405]\noversubscribe: true allows this\n"},
-    };
+         "[JR0405]\noversubscribe: true allows this\n"}};
     CHECK_ALL(vectors);
 }
 
@@ -203,7 +197,6 @@ TEST(holds_rules_to_ranks)
         {"devices: [0, 1, 2]\nlocal_world_size: 2\n", BRACED(.job_nodes = 2), INVALID,
          "t.jobrun.yaml:3:10: error: devices lists 3 devices, but a node has 2 "
          "local ranks [JR0319]\nlocal rank i gets entry i: leave out the "
-         "entries that no rank uses\nsee 4:19\n"},
-    };
+         "entries that no rank uses\nsee 4:19\n"}};
     CHECK_ALL(vectors);
 }

@@ -48,8 +48,7 @@ static const struct vector vectors[] = {
     {"device: cpu\nlocal_world_size: 2\nbind: numa\n", MACHINE("numa-cpus"), "1-5 6-10"},
     {"device: cpu\nlocal_world_size: 1\nbind: numa\n", MACHINE("numa-cpus"), "1-10"},
     {"device: cpu\nlocal_world_size: 3\nbind: numa\n", MACHINE("numa-half"),
-     "0-3,8-11 0-3,8-11 0-3,8-11"},
-};
+     "0-3,8-11 0-3,8-11 0-3,8-11"}};
 
 static void check(const struct vector *vector, bool real)
 {
@@ -82,8 +81,7 @@ TEST(a_profile_may_leave_cpus_out)
     static const struct vector imagined[] = {
         {"local_world_size: 2\nbind: core\n", MACHINE("no-proc"), ""},
         {"bind: device\n", MACHINE("h100x8"), ""},
-        {"bind: device\n", MACHINE("numa-cpus"), ""},
-    };
+        {"bind: device\n", MACHINE("numa-cpus"), ""}};
     for (size_t i = 0; i < sizeof imagined / sizeof imagined[0]; i++)
         check(&imagined[i], false);
 }

@@ -97,12 +97,10 @@ TEST(trusts_not_every_program)
     static const struct {
         unsigned mode;
         const char *message, *help;
-    } rows[] = {
-        {0644, "acme.facts is not executable",
-         "chmod +x SCRATCH/acme.facts, or name it .facts.yaml if it is facts itself"},
-        {0757, "acme.facts is a program that everybody may write to",
-         "chmod o-w SCRATCH/acme.facts"},
-    };
+    } rows[] = {{0644, "acme.facts is not executable",
+                 "chmod +x SCRATCH/acme.facts, or name it .facts.yaml if it is facts itself"},
+                {0757, "acme.facts is a program that everybody may write to",
+                 "chmod o-w SCRATCH/acme.facts"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct desk desk;
         begin(&desk);
@@ -139,12 +137,10 @@ TEST(tells_what_a_program_said)
         {"#!/bin/sh\nprintf '\\n \\n' >&2\nexit 1\n", "acme.facts exited with code 1",
          "run it by hand: it must print facts and exit with 0"},
         {"#!/bin/sh\necho x >&2\nkill -9 $$\n", "acme.facts died by SIGKILL", "its last output: x"},
-        {"#!/bin/sh\nhead -c 5000 /dev/zero | tr '\\0' a >&2\necho >&2\n"
-         "echo end >&2\nexit 1\n",
+        {"#!/bin/sh\nhead -c 5000 /dev/zero | tr '\\0' a >&2\necho >&2\necho end >&2\nexit 1\n",
          "acme.facts exited with code 1", "its last output: end"},
         {"#!/no/such/interpreter\n", "acme.facts exited with code 127",
-         "its last output: No such file or directory"},
-    };
+         "its last output: No such file or directory"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct desk desk;
         begin(&desk);
@@ -159,13 +155,11 @@ TEST(points_into_the_output)
     static const struct {
         const char *program, *code, *source;
         unsigned line;
-    } rows[] = {
-        {"#!/bin/sh\n", "JR0116", "output of acme.facts", 1},
-        {"#!/bin/sh\necho '- a'\n", "JR0483", "output of acme.facts", 1},
-        {"#!/bin/sh\nprintf 'format_version: 1\\nvarible: X\\n'\n", "JR0482",
-         "output of acme.facts", 2},
-        {"#!/bin/sh\necho 'a: [1'\n", "JR0102", "output of acme.facts", 1},
-    };
+    } rows[] = {{"#!/bin/sh\n", "JR0116", "output of acme.facts", 1},
+                {"#!/bin/sh\necho '- a'\n", "JR0483", "output of acme.facts", 1},
+                {"#!/bin/sh\nprintf 'format_version: 1\\nvarible: X\\n'\n", "JR0482",
+                 "output of acme.facts", 2},
+                {"#!/bin/sh\necho 'a: [1'\n", "JR0102", "output of acme.facts", 1}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct desk desk;
         begin(&desk);
@@ -188,27 +182,25 @@ TEST(explains_wrong_facts)
     static const struct {
         const char *text, *message, *help;
         unsigned line;
-    } rows[] = {
-        {"format_versoin: 1\n", "unknown fact 'format_versoin'", "did you mean 'format_version'?",
-         1},
-        {"format_version: 1\nvarible: X\n", "unknown fact 'varible'", "did you mean 'variable'?",
-         2},
-        {"format_version: 1\ndevises: []\n", "unknown fact 'devises'", "did you mean 'devices'?",
-         2},
-        {"format_version: 1\nother: 1\n", "unknown fact 'other'", NULL, 2},
-        {"format_version: 1\ndevices: 2\n", "'devices' wants a list, not '2'", NULL, 2},
-        {"format_version: 1\ndevices: {a: 1}\n", "'devices' wants a list", NULL, 2},
-        {"format_version: 1\ndevices:\n- 0\n", "'devices' wants a mapping for each item, not '0'",
-         NULL, 3},
-        {"format_version: 1\ndevices:\n- {index: 0}\n- {model: X}\n", "'index' is missing", NULL,
-         4},
-        {"format_version: 1\ndevices:\n- {index: 0, modell: X}\n", "unknown fact 'modell'",
-         "did you mean 'model'?", 3},
-        {"format_version: 1\ndevices:\n- {index: one}\n", NULL, NULL, 3},
-        {"[]\n", "the facts about devices must be a mapping", NULL, 1},
-        {"format_version: 1\nformat_version: 1\ndevices: [{index: 0}]\n",
-         "duplicate key 'format_version'", NULL, 2},
-    };
+    } rows[] = {{"format_versoin: 1\n", "unknown fact 'format_versoin'",
+                 "did you mean 'format_version'?", 1},
+                {"format_version: 1\nvarible: X\n", "unknown fact 'varible'",
+                 "did you mean 'variable'?", 2},
+                {"format_version: 1\ndevises: []\n", "unknown fact 'devises'",
+                 "did you mean 'devices'?", 2},
+                {"format_version: 1\nother: 1\n", "unknown fact 'other'", NULL, 2},
+                {"format_version: 1\ndevices: 2\n", "'devices' wants a list, not '2'", NULL, 2},
+                {"format_version: 1\ndevices: {a: 1}\n", "'devices' wants a list", NULL, 2},
+                {"format_version: 1\ndevices:\n- 0\n",
+                 "'devices' wants a mapping for each item, not '0'", NULL, 3},
+                {"format_version: 1\ndevices:\n- {index: 0}\n- {model: X}\n", "'index' is missing",
+                 NULL, 4},
+                {"format_version: 1\ndevices:\n- {index: 0, modell: X}\n", "unknown fact 'modell'",
+                 "did you mean 'model'?", 3},
+                {"format_version: 1\ndevices:\n- {index: one}\n", NULL, NULL, 3},
+                {"[]\n", "the facts about devices must be a mapping", NULL, 1},
+                {"format_version: 1\nformat_version: 1\ndevices: [{index: 0}]\n",
+                 "duplicate key 'format_version'", NULL, 2}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct desk desk;
         begin(&desk);

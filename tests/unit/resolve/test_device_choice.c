@@ -153,9 +153,7 @@ TEST(refuses_more_ranks_than_devices)
 TEST(cannot_choose_what_it_does_not_know)
 {
     struct scene scene;
-    scene_open(&scene,
-               "device: custom:acme\nbackends: gloo\ndevices: any\n"
-               "world_size: 1\n",
+    scene_open(&scene, "device: custom:acme\nbackends: gloo\ndevices: any\nworld_size: 1\n",
                &(struct facts){.on = "1x0,8c", .real = true});
     CU_ASSERT_EQUAL(scene.status, JR_STATUS_UNRESOLVED);
     CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&scene), "JR0412"));

@@ -43,8 +43,7 @@ TEST(bad_shorthands_are_positioned)
         {"2x9999", "--on:3: error: the number of devices is from 0 to 1024, not 9999"},
         {"1x1,0c", "--on:5: error: the number of CPUs is from 1 to 65536, not 0"},
         {"1x1,99999999999999999999g", "--on:5: error: the memory in GiB is from 1 to 1048576, not "
-                                      "99999999999999999999"},
-    };
+                                      "99999999999999999999"}};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         char expected[256];
         (void)snprintf(expected, sizeof expected, "%s [JR0480]\n", vectors[i][1]);
@@ -57,12 +56,11 @@ TEST(bad_shorthands_are_positioned)
 TEST(a_machine_in_other_words_is_helped)
 {
     EACH_PAIR(given, wanted,
-              "H100 => did you mean 1x8:H100 (|8xH100 => did you mean 1x8:H100 (|"
-              "h100x4 => did you mean 1x4:H100 (|A100:4 => did you mean 1x4:A100 (|"
-              "2*8 => did you mean 2x8 (|2x8xMI300X => did you mean 2x8:MI300X (|"
-              "RTX4090 => did you mean 1x8:RTX4090 (|8 => write NODESxDEVICES[|"
-              "2x8x4 => write NODESxDEVICES[|facts.yml => write NODESxDEVICES[|"
-              "H100-and-a-long-name-behind-it => write NODESxDEVICES[") {
+              "H100 => did you mean 1x8:H100 (|8xH100 => did you mean 1x8:H100 (|h100x4 => did you "
+              "mean 1x4:H100 (|A100:4 => did you mean 1x4:A100 (|2*8 => did you mean 2x8 "
+              "(|2x8xMI300X => did you mean 2x8:MI300X (|RTX4090 => did you mean 1x8:RTX4090 (|8 "
+              "=> write NODESxDEVICES[|2x8x4 => write NODESxDEVICES[|facts.yml => write "
+              "NODESxDEVICES[|H100-and-a-long-name-behind-it => write NODESxDEVICES[") {
         struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
         struct jr_host hw;
@@ -94,18 +92,16 @@ TEST(models_decide_the_vendor)
         const char *profile;
         enum jr_device kind;
         const char *model;
-    } vectors[] = {
-        {"1x1", JR_DEVICE_CUDA, NULL},
-        {"1x1:h100", JR_DEVICE_CUDA, "H100"},
-        {"1x1:RTX4090", JR_DEVICE_CUDA, "RTX4090"},
-        {"1x1:rtx-6000-ada", JR_DEVICE_CUDA, "rtx-6000-ada"},
-        {"1x1:MI300X", JR_DEVICE_ROCM, "MI300X"},
-        {"1x1:PVC", JR_DEVICE_XPU, "PVC"},
-        {"1x1:Gaudi3", JR_DEVICE_HPU, "Gaudi3"},
-        {"1x1:910B", JR_DEVICE_NPU, "910B"},
-        {"1x1:Ascend910", JR_DEVICE_NPU, "Ascend910"},
-        {"1x1:MLU370", JR_DEVICE_MLU, "MLU370"},
-    };
+    } vectors[] = {{"1x1", JR_DEVICE_CUDA, NULL},
+                   {"1x1:h100", JR_DEVICE_CUDA, "H100"},
+                   {"1x1:RTX4090", JR_DEVICE_CUDA, "RTX4090"},
+                   {"1x1:rtx-6000-ada", JR_DEVICE_CUDA, "rtx-6000-ada"},
+                   {"1x1:MI300X", JR_DEVICE_ROCM, "MI300X"},
+                   {"1x1:PVC", JR_DEVICE_XPU, "PVC"},
+                   {"1x1:Gaudi3", JR_DEVICE_HPU, "Gaudi3"},
+                   {"1x1:910B", JR_DEVICE_NPU, "910B"},
+                   {"1x1:Ascend910", JR_DEVICE_NPU, "Ascend910"},
+                   {"1x1:MLU370", JR_DEVICE_MLU, "MLU370"}};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         struct jr_diags diags RELEASE(jr_diags_release) = JR_DIAGS_INIT;
@@ -206,9 +202,8 @@ TEST(bad_facts_are_positioned)
                                     "as 0-3,8, not '0-65536' [JR0483]\n"},
         {V1 "cpus: {set: 0-4294967295}", "2:13: error: 'set' wants CPU numbers such as 0-3,8, not "
                                          "'0-4294967295' [JR0483]\n"},
-        {V1 "cpus: {core_cpus: 0 1-4294967295}",
-         "2:19: error: 'core_cpus' wants sets of CPUs such as 0,4 1,5, not '0 "
-         "1-4294967295' [JR0483]\n"},
+        {V1 "cpus: {core_cpus: 0 1-4294967295}", "2:19: error: 'core_cpus' wants sets of CPUs such "
+                                                 "as 0,4 1,5, not '0 1-4294967295' [JR0483]\n"},
         {V1 "memory: plenty", "2:9: error: 'memory' wants a size such as "
                               "64GiB, not 'plenty' [JR0483]\n"},
         {V1 "hostname: [a]", "2:11: error: 'hostname' wants a string [JR0483]\n"},
@@ -256,8 +251,7 @@ TEST(bad_facts_are_positioned)
         /* all in one pass */
         {"cpu: 1\nnodes: x\n", "1:1: error: unknown fact 'cpu' [JR0482]\n"
                                "/2:8: error: 'nodes' " INTEGER "'x' [JR0483]\n"
-                               "/1:1: error: 'format_version' is missing [JR0484]\n"},
-    };
+                               "/1:1: error: 'format_version' is missing [JR0484]\n"}};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         JR_BUF_CLEANUP struct jr_buf expected = JR_BUF_INIT;
         char *lines = strdup(vectors[i][1]), *rest = lines;
@@ -291,14 +285,12 @@ TEST(targets_are_positioned)
         const char *target;
         uint32_t width; /* of its text in the spec */
         const char *told;
-    } vectors[] = {
-        {"2x8:H1O0", 8, "t.yaml:3:15: error: unknown device model 'H1O0'"},
-        {"2x8:H1O0", 10, "t.yaml:3:16: error: unknown device model 'H1O0'"},
-        {"2x8:H1O0", 20, "t.yaml:3:11: error: unknown device model 'H1O0'"},
-        {"2", 1, "t.yaml:3:12: error: x and the number of devices is missing"},
-        {"/a/b.yaml", 9, "t.yaml:3:11: error: /a/b.yaml: there is no such file"},
-        {path, 5, "1:13: error: a facts file must be a mapping"},
-    };
+    } vectors[] = {{"2x8:H1O0", 8, "t.yaml:3:15: error: unknown device model 'H1O0'"},
+                   {"2x8:H1O0", 10, "t.yaml:3:16: error: unknown device model 'H1O0'"},
+                   {"2x8:H1O0", 20, "t.yaml:3:11: error: unknown device model 'H1O0'"},
+                   {"2", 1, "t.yaml:3:12: error: x and the number of devices is missing"},
+                   {"/a/b.yaml", 9, "t.yaml:3:11: error: /a/b.yaml: there is no such file"},
+                   {path, 5, "1:13: error: a facts file must be a mapping"}};
     write_facts("            [1]");
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
@@ -378,12 +370,9 @@ TEST(facts_survive_a_file)
 {
     struct jr_host_device devices[] = {
         {JR_DEVICE_CUDA, 3, "NVIDIA \"H\": 100", "GPU-1", "0000:3b:00.0", 80, 1, true},
-        {JR_DEVICE_NPU, 0, NULL, NULL, NULL, 0, -1, false},
-    };
-    struct jr_host_problem problems[] = {
-        {JR_DEVICE_ROCM, "it is: broken", "mend it"},
-        {JR_DEVICE_CPU, "null", NULL},
-    };
+        {JR_DEVICE_NPU, 0, NULL, NULL, NULL, 0, -1, false}};
+    struct jr_host_problem problems[] = {{JR_DEVICE_ROCM, "it is: broken", "mend it"},
+                                         {JR_DEVICE_CPU, "null", NULL}};
     static char first[] = "n1", second[] = "n2";
     const struct jr_host hw = {
         .hostname = "4711",

@@ -29,8 +29,7 @@ static const struct trip trips[] = {
     {"local_world_size: 4\noversubscribe: true\n", {.on = "1x2:H100"}},
     {"devices: [3, 1]\n", {.on = "1x4:MI300X"}},
     {"device: custom:tpu\nbackends: custom:xla\nworld_size: 2\n", {0}},
-    {"name: \"010\"\nenv: {A: \"yes\", B: 1.10, C: null, D: \"???\"}\n"
-     "env_remove: [\"LC_*\"]\n",
+    {"name: \"010\"\nenv: {A: \"yes\", B: 1.10, C: null, D: \"???\"}\nenv_remove: [\"LC_*\"]\n",
      {0}},
     {"redirects: \"0:3,1:1\"\ntee: all\nlocal_world_size: 2\n", {0}},
     {"results: {fields: {loss: {type: number, max: 0.50}}, equal: [loss]}\n"
@@ -38,9 +37,8 @@ static const struct trip trips[] = {
      {0}},
     {"x-note: {b: [1, 2], a: text}\nlabels: {team: vision}\n", {0}},
     {"backends: {default: nccl, data: gloo}\nlog_dir: ../runs\nworkdir: sub\n", {.on = "2x8:H100"}},
-    {"vars: {a: 1, b: \"$${x}\"}\nenv: {A: \"${vars.b} $${y} $$ $${\"}\n"
-     "labels: {a: \"${vars.a}\"}\n"
-     "description: \"$$$${vars.a}$${\"\nconsole: {prefix: \"$${p} \"}\n",
+    {"vars: {a: 1, b: \"$${x}\"}\nenv: {A: \"${vars.b} $${y} $$ $${\"}\nlabels: {a: "
+     "\"${vars.a}\"}\ndescription: \"$$$${vars.a}$${\"\nconsole: {prefix: \"$${p} \"}\n",
      {.environ = environment, .sets = sets}},
     {"env: {A: \"${env:HF_TOKEN}\", HF_TOKEN: \"${env:HF_TOKEN}\"}\n"
      "workdir: data/${env:HF_TOKEN}\nlog_dir: /l/${env:HF_TOKEN}\n"
@@ -52,8 +50,7 @@ static const struct trip trips[] = {
      {.environ = environment, .sets = calls}},
     {"", {.sets = libraries}},
     {"nodes: 2\nspare_nodes: 1\nrestart: {max: 1}\nhosts: [a, b, c]\n", {.on = "3x2:H100"}},
-    {"nodes: 2\nspare_nodes: 1\nrestart: {max: 1}\n", {.job_nodes = 3}},
-};
+    {"nodes: 2\nspare_nodes: 1\nrestart: {max: 1}\n", {.job_nodes = 3}}};
 
 static void emit(struct scene *scene, struct jr_buf *out)
 {
@@ -121,11 +118,10 @@ TEST(is_complete_and_in_order)
     emit(&scene, &out);
     const char *at = out.data;
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
-    EACH_PART(part,
-              "version: 1\n|name: t\n|workdir: /srv/job\n|world_size: 8\n|nodes: 1\n|"
-              "master_addr: \"127.0.0.1\"\n|init_method: env://|device: cpu\n|devices: none\n|"
-              "oversubscribe: false|parallelism:\n|  data: 8\n|backends:\n|  default: gloo\n|"
-              "start_method: spawn\n|log_dir: /srv/job/runs\n|stop_grace: 30s\n") {
+    EACH_PART(part, "version: 1\n|name: t\n|workdir: /srv/job\n|world_size: 8\n|nodes: "
+                    "1\n|master_addr: \"127.0.0.1\"\n|init_method: env://|device: cpu\n|devices: "
+                    "none\n|oversubscribe: false|parallelism:\n|  data: 8\n|backends:\n|  default: "
+                    "gloo\n|start_method: spawn\n|log_dir: /srv/job/runs\n|stop_grace: 30s\n") {
         const char *found = strstr(at, part);
         if (found == NULL)
             printf("\n  no %s in:\n%s", part, at);
@@ -181,25 +177,23 @@ TEST(is_for_one_machine)
 static const struct {
     const char *a, *b;
     bool same;
-} pairs[] = {
-    {"world_size: 2\n", "world_size: 4\n", false},
-    {"env: {A: \"\"}\n", "env: {A: null}\n", false},
-    {"env: {A: b}\n", "env: {B: a}\n", false},
-    {"env: {A: 1.1}\n", "env: {A: 1.10}\n", false},
-    {"backends: gloo\n", "backends: mpi\n", false},
-    {"parallelism: {model: 2}\n", "parallelism: {pipeline: 2}\n", false},
-    {"env: {A: x, B: y}\n", "env: {B: y, A: x}\n", true},
-    {"env: {A: 1}\n", "env: {A: \"1\"}\n", true},
-    {"name: a\n", "name: b\ndescription: other\nlabels: {k: v}\n", true},
-    {"x-a: 1\n", "", true},
-    {"targets: [1x8:H100, 2x8]\n", "", true},
-    {"threads: 1\nmaster_port: 4000\n", "threads: 2\n", true},
-    {"start_method: spawn\n", "", true},
-    {"world_size: 8\n", "", true},
-    {"log_dir: a\n", "log_dir: b\nlog_mode: group\n", true},
-    {"world_size: 8\noversubscribe: true\n", "local_world_size: 8\n", true},
-    {"env: {HF_TOKEN: a}\n", "env: {HF_TOKEN: b}\n", true},
-};
+} pairs[] = {{"world_size: 2\n", "world_size: 4\n", false},
+             {"env: {A: \"\"}\n", "env: {A: null}\n", false},
+             {"env: {A: b}\n", "env: {B: a}\n", false},
+             {"env: {A: 1.1}\n", "env: {A: 1.10}\n", false},
+             {"backends: gloo\n", "backends: mpi\n", false},
+             {"parallelism: {model: 2}\n", "parallelism: {pipeline: 2}\n", false},
+             {"env: {A: x, B: y}\n", "env: {B: y, A: x}\n", true},
+             {"env: {A: 1}\n", "env: {A: \"1\"}\n", true},
+             {"name: a\n", "name: b\ndescription: other\nlabels: {k: v}\n", true},
+             {"x-a: 1\n", "", true},
+             {"targets: [1x8:H100, 2x8]\n", "", true},
+             {"threads: 1\nmaster_port: 4000\n", "threads: 2\n", true},
+             {"start_method: spawn\n", "", true},
+             {"world_size: 8\n", "", true},
+             {"log_dir: a\n", "log_dir: b\nlog_mode: group\n", true},
+             {"world_size: 8\noversubscribe: true\n", "local_world_size: 8\n", true},
+             {"env: {HF_TOKEN: a}\n", "env: {HF_TOKEN: b}\n", true}};
 
 TEST(fingerprints)
 {

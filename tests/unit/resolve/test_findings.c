@@ -47,8 +47,7 @@ static const struct row rows[] = {
     {"", {0}, "master_port", "29500|default|not tried"},
     {"master_port: 0\n", {.real = true}, "master_port", "leased|any free one"},
     {"world_size: 8\n", {.sets = sets}, "world_size", "4|t.jobrun.yaml:3, overridden by --set:12"},
-    {"", {.sets = sets}, "threads", "2|--set:9"},
-};
+    {"", {.sets = sets}, "threads", "2|--set:9"}};
 
 /* Whether the parts stand in the line, in their order. */
 static bool has_parts(const char *line, size_t len, const char *parts)

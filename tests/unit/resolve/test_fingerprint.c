@@ -32,8 +32,7 @@ static const struct {
      ENTRY "per_rank: {0: {env: {A: 2}}}\n"},
     {"world_size", ENTRY "world_size: 2\n", ENTRY "world_size: 4\n"},
     {"local_world_size", ENTRY "world_size: 4\nlocal_world_size: 4\n",
-     ENTRY "world_size: 4\nnode_rank: 0\nmaster_addr: h\n"
-           "local_world_size: 2\n"},
+     ENTRY "world_size: 4\nnode_rank: 0\nmaster_addr: h\nlocal_world_size: 2\n"},
     {"nodes", ENTRY "world_size: 4\n",
      ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n"},
     {"spare_nodes", ENTRY "world_size: 2\nnodes: 1\nrestart: {max: 1}\n",
@@ -41,8 +40,7 @@ static const struct {
     {"node_rank", ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n",
      ENTRY "world_size: 4\nnodes: 2\nnode_rank: 1\nmaster_addr: h\n"},
     {"rank_start", ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n",
-     ENTRY "world_size: 4\nnodes: 2\nnode_rank: 1\nrank_start: 2\n"
-           "master_addr: h\n"},
+     ENTRY "world_size: 4\nnodes: 2\nnode_rank: 1\nrank_start: 2\nmaster_addr: h\n"},
     {"hosts", ENTRY "hosts: [a]\n", ENTRY "hosts: [b]\n"},
     {"device", ENTRY "backends: mpi\ndevice: cpu\nlocal_world_size: 1\n",
      ENTRY "backends: mpi\ndevice: custom:a\nlocal_world_size: 1\n"},
@@ -106,68 +104,54 @@ static const struct {
     {"restart.backoff", ENTRY "restart: {max: 3}\n", ENTRY "restart: {max: 3, backoff: 2s}\n"},
     {"restart.window", ENTRY "restart: {max: 3}\n", ENTRY "restart: {max: 3, window: 1h}\n"},
     {"restart.on", ENTRY "restart: {max: 3}\n", ENTRY "restart: {max: 3, on: oom}\n"},
-    {"restart.never", ENTRY "restart: {max: 3}\n", ENTRY "restart: {max: 3, never: oom}\n"},
-};
+    {"restart.never", ENTRY "restart: {max: 3}\n", ENTRY "restart: {max: 3, never: oom}\n"}};
 
 /* For other fields, what a spec without them gets. */
 static const char additions[] =
-    "|"
-    "description => description: other|template => template: false|vars => vars: {lr: 1}|"
-    "sweep.axes => sweep: {axes: {labels.a: [2]}}|"
-    "sweep.exclude => sweep: {axes: {labels.a: [1, 2]}, exclude: [{labels.a: 1}]}|"
-    "sweep.include => sweep: {axes: {labels.a: [1]}, include: [{labels.a: 2}]}|"
-    "sweep.samples => sweep: {axes: {labels.a: [1]}, samples: 2}|"
-    "sweep.seed => sweep: {axes: {labels.a: [1]}, seed: 2}|"
-    "sweep.parallel => sweep: {axes: {labels.a: [1]}, parallel: 2}|"
-    "sweep.stop_after => sweep: {axes: {labels.a: [1]}, stop_after: 2}|"
-    "sweep.best.field => sweep: {best: {field: a, goal: max}}|"
-    "sweep.best.goal => sweep: {best: {field: a, goal: min}}|"
-    "sweep.best.of => sweep: {best: {field: a, goal: min, of: max}}|"
-    "targets => targets: [2x8:H100]|workdir => workdir: sub|per_rank => per_rank: {0: {}}|"
-    "env_remove => env_remove: [\"LC_*\"]|env_profiles => env_profiles: []|"
-    "secrets => secrets: [MINE]|master_addr => master_addr: 10.0.0.1|"
-    "master_port => master_port: 4000|init_method => init_method: tcp://a:1|"
-    "device_visibility => device_visibility: one|oversubscribe => oversubscribe: true|"
-    "backends.model => backends: {model: mpi}|backends.pipeline => backends: {pipeline: mpi}|"
-    "backends.data => backends: {data: mpi}|setup => setup: export A=1|"
-    "redirects => redirects: all|tee => tee: err|console.prefix => console: {prefix: \"> \"}|"
-    "console.ranks => console: {ranks: 0}|console.timestamps => console: {timestamps: true}|"
-    "console.collapse => console: {collapse: true}|console.show => console: {show: a}|"
-    "console.hide => console: {hide: a}|console.partial => console: {partial: 1s}|"
-    "log_limit => log_limit: 1MiB|log_dir => log_dir: b|log_mode => log_mode: group|"
-    "mpi => mpi: pmi1|isolation => isolation: pid|signals => signals: {USR1: stop}|"
-    "limits.nofile => limits: {nofile: 9}|limits.core => limits: {core: 0}|"
-    "limits.memlock => limits: {memlock: 0}|limits.stack => limits: {stack: 8MiB}|"
-    "limits.as => limits: {as: unlimited}|limits.nproc => limits: {nproc: 9}|"
-    "timeouts.start => timeouts: {start: 1h}|timeouts.exit => timeouts: {exit: 1h}|"
-    "timeouts.run => timeouts: {run: 1h}|timeouts.silence => timeouts: {silence: 1h}|"
-    "timeouts.after_first_exit => timeouts: {after_first_exit: 1h}|"
-    "timeouts.progress => timeouts: {progress: 1h}|"
-    "timeouts.first_step => timeouts: {first_step: 1h}|code.mode => code: freeze|"
-    "on_hang.signal => on_hang: {signal: USR1}|on_hang.wait => on_hang: {wait: 1h}|"
-    "on_end => on_end: [./notify]|on_hang.command => on_hang: {command: [gdb]}|"
-    "timeouts.stop_grace => timeouts: {stop_grace: 1s}|stop_target => stop_target: group|"
-    "on_failure => on_failure: continue|restart.max => restart: {max: 3}|"
-    "engine.slurm => engine: {slurm: {qos: a}}|"
-    "engine.kubernetes.image => engine: {kubernetes: {image: a}}|"
-    "engine.kubernetes.namespace => engine: {kubernetes: {namespace: a}}|"
-    "engine.kubernetes.service_account => engine: {kubernetes: {service_account: a}}|"
-    "engine.kubernetes.priority_class => engine: {kubernetes: {priority_class: a}}|"
-    "engine.kubernetes.pull_secret => engine: {kubernetes: {pull_secret: a}}|"
-    "engine.kubernetes.secret => engine: {kubernetes: {secret: a}}|"
-    "engine.kubernetes.claim => engine: {kubernetes: {claim: a}}|"
-    "engine.kubernetes.mount => engine: {kubernetes: {mount: /a}}|"
-    "engine.kubernetes.shm => engine: {kubernetes: {shm: 1Gi}}|"
-    "engine.kubernetes.cpu => engine: {kubernetes: {cpu: 2}}|"
-    "engine.kubernetes.memory => engine: {kubernetes: {memory: 1Gi}}|"
-    "engine.kubernetes.device_resource => engine: {kubernetes: {device_resource: a.b/c}}|"
-    "engine.mpi.dialect => engine: {mpi: {dialect: hydra}}|"
-    "engine.mpi.launcher => engine: {mpi: {launcher: a}}|"
-    "engine.ssh.options => engine: {ssh: {options: [-4]}}|"
-    "engine.ssh.program => engine: {ssh: {program: a}}|"
-    "engine.ssh.copy => engine: {ssh: {copy: true}}|"
-    "engine.ssh.collect => engine: {ssh: {collect: logs}}|"
-    "engine.ssh.env => engine: {ssh: {env: [A]}}|exit_status => exit_status: rank|";
+    "|description => description: other|template => template: false|vars => vars: {lr: "
+    "1}|sweep.axes => sweep: {axes: {labels.a: [2]}}|sweep.exclude => sweep: {axes: {labels.a: [1, "
+    "2]}, exclude: [{labels.a: 1}]}|sweep.include => sweep: {axes: {labels.a: [1]}, include: "
+    "[{labels.a: 2}]}|sweep.samples => sweep: {axes: {labels.a: [1]}, samples: 2}|sweep.seed => "
+    "sweep: {axes: {labels.a: [1]}, seed: 2}|sweep.parallel => sweep: {axes: {labels.a: [1]}, "
+    "parallel: 2}|sweep.stop_after => sweep: {axes: {labels.a: [1]}, stop_after: "
+    "2}|sweep.best.field => sweep: {best: {field: a, goal: max}}|sweep.best.goal => sweep: {best: "
+    "{field: a, goal: min}}|sweep.best.of => sweep: {best: {field: a, goal: min, of: max}}|targets "
+    "=> targets: [2x8:H100]|workdir => workdir: sub|per_rank => per_rank: {0: {}}|env_remove => "
+    "env_remove: [\"LC_*\"]|env_profiles => env_profiles: []|secrets => secrets: "
+    "[MINE]|master_addr => master_addr: 10.0.0.1|master_port => master_port: 4000|init_method => "
+    "init_method: tcp://a:1|device_visibility => device_visibility: one|oversubscribe => "
+    "oversubscribe: true|backends.model => backends: {model: mpi}|backends.pipeline => backends: "
+    "{pipeline: mpi}|backends.data => backends: {data: mpi}|setup => setup: export A=1|redirects "
+    "=> redirects: all|tee => tee: err|console.prefix => console: {prefix: \"> \"}|console.ranks "
+    "=> console: {ranks: 0}|console.timestamps => console: {timestamps: true}|console.collapse => "
+    "console: {collapse: true}|console.show => console: {show: a}|console.hide => console: {hide: "
+    "a}|console.partial => console: {partial: 1s}|log_limit => log_limit: 1MiB|log_dir => log_dir: "
+    "b|log_mode => log_mode: group|mpi => mpi: pmi1|isolation => isolation: pid|signals => "
+    "signals: {USR1: stop}|limits.nofile => limits: {nofile: 9}|limits.core => limits: {core: "
+    "0}|limits.memlock => limits: {memlock: 0}|limits.stack => limits: {stack: 8MiB}|limits.as => "
+    "limits: {as: unlimited}|limits.nproc => limits: {nproc: 9}|timeouts.start => timeouts: "
+    "{start: 1h}|timeouts.exit => timeouts: {exit: 1h}|timeouts.run => timeouts: {run: "
+    "1h}|timeouts.silence => timeouts: {silence: 1h}|timeouts.after_first_exit => timeouts: "
+    "{after_first_exit: 1h}|timeouts.progress => timeouts: {progress: 1h}|timeouts.first_step => "
+    "timeouts: {first_step: 1h}|code.mode => code: freeze|on_hang.signal => on_hang: {signal: "
+    "USR1}|on_hang.wait => on_hang: {wait: 1h}|on_end => on_end: [./notify]|on_hang.command => "
+    "on_hang: {command: [gdb]}|timeouts.stop_grace => timeouts: {stop_grace: 1s}|stop_target => "
+    "stop_target: group|on_failure => on_failure: continue|restart.max => restart: {max: "
+    "3}|engine.slurm => engine: {slurm: {qos: a}}|engine.kubernetes.image => engine: {kubernetes: "
+    "{image: a}}|engine.kubernetes.namespace => engine: {kubernetes: {namespace: "
+    "a}}|engine.kubernetes.service_account => engine: {kubernetes: {service_account: "
+    "a}}|engine.kubernetes.priority_class => engine: {kubernetes: {priority_class: "
+    "a}}|engine.kubernetes.pull_secret => engine: {kubernetes: {pull_secret: "
+    "a}}|engine.kubernetes.secret => engine: {kubernetes: {secret: a}}|engine.kubernetes.claim => "
+    "engine: {kubernetes: {claim: a}}|engine.kubernetes.mount => engine: {kubernetes: {mount: "
+    "/a}}|engine.kubernetes.shm => engine: {kubernetes: {shm: 1Gi}}|engine.kubernetes.cpu => "
+    "engine: {kubernetes: {cpu: 2}}|engine.kubernetes.memory => engine: {kubernetes: {memory: "
+    "1Gi}}|engine.kubernetes.device_resource => engine: {kubernetes: {device_resource: "
+    "a.b/c}}|engine.mpi.dialect => engine: {mpi: {dialect: hydra}}|engine.mpi.launcher => engine: "
+    "{mpi: {launcher: a}}|engine.ssh.options => engine: {ssh: {options: [-4]}}|engine.ssh.program "
+    "=> engine: {ssh: {program: a}}|engine.ssh.copy => engine: {ssh: {copy: "
+    "true}}|engine.ssh.collect => engine: {ssh: {collect: logs}}|engine.ssh.env => engine: {ssh: "
+    "{env: [A]}}|exit_status => exit_status: rank|";
 
 /* The spec's fingerprint on two machines with two devices; told when it has none. */
 static void take(char ret[static 65], const char *spec)
@@ -246,8 +230,7 @@ static bool is_covered(const char *path)
 TEST(ignores_composition)
 {
     CU_ASSERT_TRUE(same(HEAD "entrypoint: [./a, \"0.1\"]\n",
-                        HEAD "vars: {lr: 0.1}\n"
-                             "entrypoint: [./a, \"${vars.lr}\"]\n"));
+                        HEAD "vars: {lr: 0.1}\nentrypoint: [./a, \"${vars.lr}\"]\n"));
     CU_ASSERT_TRUE(same(HEAD "entrypoint: {shell: \"a ${b}\"}\n",
                         HEAD "entrypoint: {shell: \"a ${b}\"}\nvars: {}\n"));
     CU_ASSERT_FALSE(same(HEAD "entrypoint: [./a, \"$${b}\"]\n", HEAD "entrypoint: [./a, b]\n"));
@@ -291,8 +274,7 @@ TEST(is_of_the_parts_that_the_contract_names)
         {JR_PART_RECORD, {"log_dir", "log_mode", "log_limit", "secrets[0]"}},
         {JR_PART_SUPERVISION,
          {"timeouts.run", "timeouts", "restart.max", "on_hang.wait", "exit_status", "on_failure",
-          "signals.USR1", "stop_target"}},
-    };
+          "signals.USR1", "stop_target"}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (size_t j = 0; rows[i].paths[j] != NULL; j++) {
             if (jr_part_of(rows[i].paths[j]) != rows[i].part)
@@ -305,15 +287,12 @@ TEST(is_of_the_parts_that_the_contract_names)
 TEST(leaves_defaults_out)
 {
     static const char *const rows[][2] = {
-        {ENTRY, ENTRY "start_method: spawn\nenv_profiles: [torch]\n"
-                      "device_visibility: all\n"},
-        {ENTRY "world_size: 4\n",
-         ENTRY "world_size: 4\nparallelism: {model: 1, pipeline: 1, data: 4}\n"
-               "backends: {default: gloo, data: gloo}\n"},
+        {ENTRY, ENTRY "start_method: spawn\nenv_profiles: [torch]\ndevice_visibility: all\n"},
+        {ENTRY "world_size: 4\n", ENTRY "world_size: 4\nparallelism: {model: 1, pipeline: 1, data: "
+                                        "4}\nbackends: {default: gloo, data: gloo}\n"},
         {RESULTS "equal: [a]\n", RESULTS "equal: [a]\n  required: all\n  from: file\n"},
         {CALL "}\n", PYTHON "function: \"m:f\", interpreter: python3, smoke_test: false}}\n"},
-        {LOSS "max: 1}}\n", LOSS "max: 1, required: true}}\n"},
-    };
+        {LOSS "max: 1}}\n", LOSS "max: 1, required: true}}\n"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_buf JR_BUF_CLEANUP a = JR_BUF_INIT, b = JR_BUF_INIT;
         jr_buf_printf(&a, HEAD DEVICE "%s", rows[i][0]);
@@ -393,11 +372,9 @@ static const char *const spellings[] = {
     "env: {A: \"one two\", B: '1'}\n"
     "results: {fields: {loss: {type: number, max: 0.5}}, equal: []}\n",
     /* JSON is YAML; aliases are what they stand for */
-    "{\"version\": 1, \"entrypoint\": [\"./train\", \"--epochs\", \"5\"],\n"
-    "\"device\": \"cpu\", \"world_size\": 4,\n"
-    "\"env\": {\"A\": &a \"one two\", \"B\": \"1\"}, \"x-a\": *a,\n"
-    "\"results\": {\"fields\": {\"loss\": {\"type\": \"number\",\n"
-    "\"max\": 0.5}}}}\n",
+    "{\"version\": 1, \"entrypoint\": [\"./train\", \"--epochs\", \"5\"],\n\"device\": \"cpu\", "
+    "\"world_size\": 4,\n\"env\": {\"A\": &a \"one two\", \"B\": \"1\"}, \"x-a\": "
+    "*a,\n\"results\": {\"fields\": {\"loss\": {\"type\": \"number\",\n\"max\": 0.5}}}}\n",
 };
 
 TEST(ignores_how_it_is_written)
@@ -452,21 +429,18 @@ TEST(relates_paths_to_their_work_tree)
     CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "tree/.git", 0700), 0);
     CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "tree/jobs", 0700), 0);
     CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "outside", 0700), 0);
-    EACH_PAIR(given, wanted,
-              "workdir: @/tree\n => workdir: ./\n|workdir: @/tree/jobs\n => workdir: ./jobs\n|"
-              "workdir: @/tree/jobs/deep/er\n => workdir: ./jobs/deep/er\n|"
-              "workdir: @/outside\n => workdir: @/outside\n|"
-              "workdir: tree/jobs\n => workdir: tree/jobs\n|"
-              "name: @/tree/jobs\n => name: @/tree/jobs\n|"
-              "log_dir: @/tree/jobs\n => log_dir: @/tree/jobs\n|"
-              "description: x\nworkdir: @/tree/a\n => description: x\nworkdir: ./a\n|"
-              "workdir: @/tree/a\ndescription: x\n => workdir: ./a\ndescription: x\n|"
-              "entrypoint:\n  python:\n    script: @/tree/jobs/train.py\n => entrypoint:\n  "
-              "python:\n    script: ./jobs/train.py\n|"
-              "entrypoint:\n  library:\n    path: @/tree/l.so\n    symbol: s\n => entrypoint:\n  "
-              "library:\n    path: ./l.so\n    symbol: s\n|"
-              "entrypoint:\n  args: [@/tree/jobs]\n => entrypoint:\n  args: [@/tree/jobs]\n|"
-              "x-own: @/tree/jobs\n => x-own: @/tree/jobs\n") {
+    EACH_PAIR(
+        given, wanted,
+        "workdir: @/tree\n => workdir: ./\n|workdir: @/tree/jobs\n => workdir: ./jobs\n|workdir: "
+        "@/tree/jobs/deep/er\n => workdir: ./jobs/deep/er\n|workdir: @/outside\n => workdir: "
+        "@/outside\n|workdir: tree/jobs\n => workdir: tree/jobs\n|name: @/tree/jobs\n => name: "
+        "@/tree/jobs\n|log_dir: @/tree/jobs\n => log_dir: @/tree/jobs\n|description: x\nworkdir: "
+        "@/tree/a\n => description: x\nworkdir: ./a\n|workdir: @/tree/a\ndescription: x\n => "
+        "workdir: ./a\ndescription: x\n|entrypoint:\n  python:\n    script: @/tree/jobs/train.py\n "
+        "=> entrypoint:\n  python:\n    script: ./jobs/train.py\n|entrypoint:\n  library:\n    "
+        "path: @/tree/l.so\n    symbol: s\n => entrypoint:\n  library:\n    path: ./l.so\n    "
+        "symbol: s\n|entrypoint:\n  args: [@/tree/jobs]\n => entrypoint:\n  args: "
+        "[@/tree/jobs]\n|x-own: @/tree/jobs\n => x-own: @/tree/jobs\n") {
         struct jr_node *root = load_text(&desk, given);
         jr_part_relate_paths(&desk.arena, root);
         check_related(&desk, root, wanted);

@@ -99,23 +99,20 @@ static const char *hold(struct desk *desk, const char *lock, enum jr_status expe
 TEST(tells_each_value_that_differs)
 {
     DESK(desk);
-    resolve(&desk, "version: 1\nname: t\ndevice: cpu\nworld_size: 4\n"
-                   "entrypoint: {command: [./train], args: [--lr, \"0.2\"]}\n"
-                   "env: {MODE: fast}\n");
+    resolve(&desk, "version: 1\nname: t\ndevice: cpu\nworld_size: 4\nentrypoint: {command: "
+                   "[./train], args: [--lr, \"0.2\"]}\nenv: {MODE: fast}\n");
     JR_ASSERT_TEXT(hold(&desk, LOCK, JR_STATUS_INVALID),
                    "JR0451 entrypoint.args[1] 5:47: 'entrypoint.args[1]' resolves to \"0.2\", but "
-                   "the lock has \"0.1\"; locked here at 4:16\n"
-                   "JR0451 world_size 4:13: 'world_size' resolves to 4, but the lock has 2; "
-                   "locked here at 8:13");
+                   "the lock has \"0.1\"; locked here at 4:16\nJR0451 world_size 4:13: "
+                   "'world_size' resolves to 4, but the lock has 2; locked here at 8:13");
 }
 
 /* Of what only one of them has, the other has nothing. */
 TEST(tells_what_one_of_them_lacks)
 {
     DESK(desk);
-    resolve(&desk, "version: 1\nname: t\ndevice: cpu\nworld_size: 2\n"
-                   "entrypoint: {command: [./train], args: [--lr, \"0.1\"]}\n"
-                   "env: {MORE: 1}\n");
+    resolve(&desk, "version: 1\nname: t\ndevice: cpu\nworld_size: 2\nentrypoint: {command: "
+                   "[./train], args: [--lr, \"0.1\"]}\nenv: {MORE: 1}\n");
     JR_ASSERT_TEXT(hold(&desk, LOCK, JR_STATUS_INVALID),
                    "JR0451 env.MODE 6:6: 'env.MODE' resolves to nothing, but the lock has fast; "
                    "locked here at 7:9\n"
@@ -128,9 +125,8 @@ TEST(cuts_long_values_and_shows_no_control)
     struct jr_buf text = JR_BUF_INIT, want = JR_BUF_INIT;
     DESK(desk);
     jr_buf_printf(&text,
-                  "version: 1\nname: t\ndevice: cpu\nworld_size: 2\n"
-                  "entrypoint: {command: [./train], args: [--lr, \"0.1\"]}\n"
-                  "env: {MODE: x%sy}\n",
+                  "version: 1\nname: t\ndevice: cpu\nworld_size: 2\nentrypoint: {command: "
+                  "[./train], args: [--lr, \"0.1\"]}\nenv: {MODE: x%sy}\n",
                   sixty);
     resolve(&desk, text.data);
     jr_buf_printf(&want,
@@ -141,9 +137,8 @@ TEST(cuts_long_values_and_shows_no_control)
     jr_buf_clear(&text);
     jr_buf_clear(&want);
     jr_buf_printf(&text,
-                  "version: 1\nname: t\ndevice: cpu\nworld_size: 2\n"
-                  "entrypoint: {command: [./train], args: [--lr, \"0.1\"]}\n"
-                  "env: {MODE: x%.59s}\n",
+                  "version: 1\nname: t\ndevice: cpu\nworld_size: 2\nentrypoint: {command: "
+                  "[./train], args: [--lr, \"0.1\"]}\nenv: {MODE: x%.59s}\n",
                   sixty);
     resolve(&desk, text.data);
     jr_buf_printf(&want,

@@ -5,11 +5,10 @@
 TEST(takes_nothing_else)
 {
     EACH_PART(part,
-              "|null|[]|{}|{\"threads\": 0}|{\"threads\": -1}|{\"threads\": 4294967296}|"
-              "{\"threads\": \"2\"}|{\"threads\": 2, \"devices\": \"0\"}|"
-              "{\"threads\": 2, \"devices\": [0]}|{\"threads\": 2, \"devices\": [\"0\", null]}|"
-              "{\"threads\": 2, \"cpus\": {}}|{\"threads\": 2, \"cpus\": [\"0\", [\"1\"]]}|"
-              "{\"threads\": 2") {
+              "|null|[]|{}|{\"threads\": 0}|{\"threads\": -1}|{\"threads\": "
+              "4294967296}|{\"threads\": \"2\"}|{\"threads\": 2, \"devices\": \"0\"}|{\"threads\": "
+              "2, \"devices\": [0]}|{\"threads\": 2, \"devices\": [\"0\", null]}|{\"threads\": 2, "
+              "\"cpus\": {}}|{\"threads\": 2, \"cpus\": [\"0\", [\"1\"]]}|{\"threads\": 2") {
         struct jr_arena arena RELEASE(jr_arena_release) = JR_ARENA_INIT;
         struct jr_node_resources resources = {.threads = 77};
         CU_ASSERT_EQUAL(jr_node_resources_read(&resources, &arena, part, strlen(part)), -1);

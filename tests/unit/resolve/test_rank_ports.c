@@ -16,8 +16,7 @@ TEST(counts_from_the_port_of_the_job)
         /* On several nodes by the local rank, and all together by the rank. */
         {"world_size: 4\n", {.job_nodes = 2}, 4, {29501, 29502, 29501, 29502}},
         {"local_world_size: [1, 3]\n", {.job_nodes = 2}, 4, {29501, 29501, 29502, 29503}},
-        {"world_size: 4\n", {.job_nodes = 2, .local = true}, 4, {29501, 29502, 29503, 29504}},
-    };
+        {"world_size: 4\n", {.job_nodes = 2, .local = true}, 4, {29501, 29502, 29503, 29504}}};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         char spec[128];
         (void)snprintf(spec, sizeof spec, "env_profiles: [paddle]\n%s", vectors[i].spec);
@@ -52,26 +51,24 @@ TEST(refuses_what_there_is_no_port_for)
         struct facts facts;
         enum jr_status status;
         const char *told;
-    } vectors[] = {
-        {"world_size: 3\nmaster_port: 65533\n",
-         {0},
-         JR_STATUS_INVALID,
-         "t.jobrun.yaml:5:14: error: the paddle profile gives each rank its "
-         "own port, from master_port + 1 on, and the port of rank 2 would be "
-         "above 65535 [JR0433]\nstate a lower master_port\n"},
-        {"world_size: 1\nmaster_port: 65535\n",
-         {0},
-         JR_STATUS_INVALID,
-         "t.jobrun.yaml:5:14: error: the paddle profile gives each rank its "
-         "own port, from master_port + 1 on, and the port of rank 0 would be "
-         "above 65535 [JR0433]\nstate a lower master_port\n"},
-        {"world_size: 4\nnodes: 2\nmaster_addr: a\nnode_rank: 0\n",
-         {.on = "2x2:H100"},
-         JR_STATUS_UNRESOLVED,
-         "t.jobrun.yaml:5:8: error: the paddle profile gives every rank the "
-         "addresses of all ranks, but that of node 0 is not known "
-         "[JR0433]\nstate hosts, one address per node; or --local\n"},
-    };
+    } vectors[] = {{"world_size: 3\nmaster_port: 65533\n",
+                    {0},
+                    JR_STATUS_INVALID,
+                    "t.jobrun.yaml:5:14: error: the paddle profile gives each rank its "
+                    "own port, from master_port + 1 on, and the port of rank 2 would be "
+                    "above 65535 [JR0433]\nstate a lower master_port\n"},
+                   {"world_size: 1\nmaster_port: 65535\n",
+                    {0},
+                    JR_STATUS_INVALID,
+                    "t.jobrun.yaml:5:14: error: the paddle profile gives each rank its "
+                    "own port, from master_port + 1 on, and the port of rank 0 would be "
+                    "above 65535 [JR0433]\nstate a lower master_port\n"},
+                   {"world_size: 4\nnodes: 2\nmaster_addr: a\nnode_rank: 0\n",
+                    {.on = "2x2:H100"},
+                    JR_STATUS_UNRESOLVED,
+                    "t.jobrun.yaml:5:8: error: the paddle profile gives every rank the "
+                    "addresses of all ranks, but that of node 0 is not known "
+                    "[JR0433]\nstate hosts, one address per node; or --local\n"}};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         char spec[128];
         (void)snprintf(spec, sizeof spec, "env_profiles: [paddle]\n%s", vectors[i].spec);

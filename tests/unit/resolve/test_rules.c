@@ -26,8 +26,7 @@ static const struct bad bads[] = {
      "JR0402|world_size 6 (data x model x pipeline)|nodes 4|4, 8|[2, 2, 1, 1]"},
     {"parallelism: {data: 5}\nnodes: 2\nlocal_world_size: 2\n", BRACED(0), INVALID,
      "data 5|nodes 2 x local_world_size 2"},
-    {"hosts: [a, b]\nmaster_addr: a\nnode_rank: 0\nlocal_world_size: 2\n"
-     "parallelism: {data: 3}\n",
+    {"hosts: [a, b]\nmaster_addr: a\nnode_rank: 0\nlocal_world_size: 2\nparallelism: {data: 3}\n",
      BRACED(0), INVALID, "7:21: error|JR0311|data 3|2 hosts x local_world_size 2"},
     {"parallelism: {data: 3}\nhosts: [a, b]\nmaster_addr: a\nnode_rank: 0\n",
      BRACED(.on = "2x2:H100"), INVALID,
@@ -136,8 +135,7 @@ static const struct bad bads[] = {
     {"tee: \"8:1\"\n", {0}, UNRESOLVED, "3:|JR0440|tee|rank 8|0 to 7"},
     {"per_rank: {0: {}, 2-8/2: {}}\n", {0}, UNRESOLVED, "3:|JR0441|rank 8|world_size 8|0 to 7"},
     {"nodes: 1\nlocal_world_size: 2\nper_rank: {2: {}}\n", BRACED(0), INVALID,
-     "JR0307|rank 2|2 ranks|the last is 1"},
-};
+     "JR0307|rank 2|2 ranks|the last is 1"}};
 
 static bool told(const char *text, const char *parts)
 {
@@ -157,8 +155,7 @@ TEST(refuses)
         SCENE(scene, bads[i].spec, &bads[i].facts);
         const char *text = scene_told(&scene);
         if (scene.status != bads[i].status || !told(text, bads[i].told))
-            printf("\n  spec:\n%s  status %d, expected %d\n  told: %s\n"
-                   "  expected: %s\n",
+            printf("\n  spec:\n%s  status %d, expected %d\n  told: %s\n  expected: %s\n",
                    bads[i].spec, (int)scene.status, (int)bads[i].status, text, bads[i].told);
         CU_ASSERT_EQUAL(scene.status, bads[i].status);
         CU_ASSERT_TRUE(told(text, bads[i].told));
@@ -232,9 +229,8 @@ static const struct good goods[] = {
      "device=custom:tpu devices=all local_world_size=2 backends.data=custom:xla", ""},
     {"device: custom:tpu\nworld_size: 2\nenv_profiles: [torch, paddle]\n", BRACED(0),
      "backends.default=xccl backends.model=xccl backends.data=xccl", ""},
-    {"device: custom:tpu\nworld_size: 2\nenv_profiles: [paddle]\n"
-     "backends: custom:xla\n",
-     BRACED(0), "backends.default=custom:xla", ""},
+    {"device: custom:tpu\nworld_size: 2\nenv_profiles: [paddle]\nbackends: custom:xla\n", BRACED(0),
+     "backends.default=custom:xla", ""},
     {"device: xpu\ndevices: [4, 5]\nenv_profiles: [paddle]\n", BRACED(.real = true),
      "world_size=2 backends.default=bkcl", ""},
     /* backends */
@@ -286,8 +282,7 @@ static const struct good goods[] = {
     {"master_port: 4000\n", {0}, "master_port=4000", ""},
     {"tee: \"7:1\"\n", {0}, "world_size=8", ""},
     {"redirects: \"2:3\"\nlocal_world_size: [3, 1]\nmaster_addr: a\n", BRACED(.on = "2x4:H100"),
-     "world_size=4", ""},
-};
+     "world_size=4", ""}};
 
 static void check_values(const struct scene *scene, const char *values)
 {
@@ -352,10 +347,8 @@ TEST(keeps_uuids)
     static const struct {
         const char *spec, *devices;
         bool by_index;
-    } rows[] = {
-        {"devices: [GPU-b, GPU-a]\n", "GPU-b,GPU-a", false},
-        {"devices: [GPU-b, 0]\n", "1,0", true},
-    };
+    } rows[] = {{"devices: [GPU-b, GPU-a]\n", "GPU-b,GPU-a", false},
+                {"devices: [GPU-b, 0]\n", "1,0", true}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct scene SCENE_CLEANUP scene = {.resolution = JR_RESOLUTION_INIT};
         const struct facts facts = {.on = "1x2:H100"};
@@ -397,10 +390,8 @@ TEST(knows_a_device_by_both_names)
     static const struct {
         const char *spec;
         enum jr_status status;
-    } rows[] = {
-        {"devices: [GPU-b, 1]\n", UNRESOLVED},
-        {"devices: [GPU-b, 1]\noversubscribe: true\n", JR_STATUS_OK},
-    };
+    } rows[] = {{"devices: [GPU-b, 1]\n", UNRESOLVED},
+                {"devices: [GPU-b, 1]\noversubscribe: true\n", JR_STATUS_OK}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct scene SCENE_CLEANUP scene = {.resolution = JR_RESOLUTION_INIT};
         const struct facts facts = {.on = "1x2:H100"};

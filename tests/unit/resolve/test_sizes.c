@@ -20,8 +20,7 @@ static void write_spec(struct jr_buf *out, const uint32_t *sizes)
     const char *comma = "";
     jr_buf_clear(out);
     /* The default port may be another run's. */
-    jr_buf_str(out, "oversubscribe: true\nmaster_addr: a\nnode_rank: 0\n"
-                    "master_port: 21971\n");
+    jr_buf_str(out, "oversubscribe: true\nmaster_addr: a\nnode_rank: 0\nmaster_port: 21971\n");
     for (int i = 0; i < MODEL; i++)
         if (sizes[i] != 0)
             jr_buf_printf(out, "%s: %u\n", names[i], sizes[i]);
@@ -141,9 +140,7 @@ TEST(offers_worlds_that_divide)
          "nearest world sizes that do: 6, 8; or one size per node: local_world_size: [4, 3]\n"},
         {"3x4:H100", "world_size: 2\n",
          "t.jobrun.yaml:3:13: error: world_size 2 does not divide by nodes 3 (--on 3x4:H100: nodes "
-         "of the profile; no scheduler) [JR0402]\n"
-         "nearest world sizes that do: 3\n"},
-    };
+         "of the profile; no scheduler) [JR0402]\nnearest world sizes that do: 3\n"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct facts facts = {.on = rows[i].on};
         SCENE(scene, rows[i].world, &facts);

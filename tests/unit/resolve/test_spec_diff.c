@@ -34,13 +34,12 @@ struct vector {
 
 static const struct vector vectors[] = {
     {"world_size: 4\n", "world_size: 8\n",
-     "world_size experiment: 4 (t.jobrun.yaml:3) -> 8 (t.jobrun.yaml:3)\n"
-     "local_world_size placement: 4 (derived) -> 8 (derived)\n"
-     "devices placement: all (--on 1x8:H100,96c: 8 NVIDIA H100 on this node) -> [0, 1, 2, 3, 4, 5, "
-     "6, 7] (--on 1x8:H100,96c: 8 NVIDIA H100 on this node)\n"
-     "threads placement: 24 (--on 1x8:H100,96c: 96 physical cores / 4 ranks) -> 12 (--on "
-     "1x8:H100,96c: 96 physical cores / 8 ranks)\n"
-     "parallelism.data experiment: 4 (derived) -> 8 (derived)\n",
+     "world_size experiment: 4 (t.jobrun.yaml:3) -> 8 (t.jobrun.yaml:3)\nlocal_world_size "
+     "placement: 4 (derived) -> 8 (derived)\ndevices placement: all (--on 1x8:H100,96c: 8 NVIDIA "
+     "H100 on this node) -> [0, 1, 2, 3, 4, 5, 6, 7] (--on 1x8:H100,96c: 8 NVIDIA H100 on this "
+     "node)\nthreads placement: 24 (--on 1x8:H100,96c: 96 physical cores / 4 ranks) -> 12 (--on "
+     "1x8:H100,96c: 96 physical cores / 8 ranks)\nparallelism.data experiment: 4 (derived) -> 8 "
+     "(derived)\n",
      "world_size experiment: 4 (t.jobrun.yaml:3) -> 8 (t.jobrun.yaml:3)\n"},
     {"", "world_size: 8\n", "", "world_size experiment: - -> 8 (t.jobrun.yaml:3)\n"},
     {"env: {A: x}\n", "env: {A: null, B: \"4\"}\n",
@@ -55,8 +54,7 @@ static const struct vector vectors[] = {
      "log_dir record: /srv/job/b (t.jobrun.yaml:5) -> /srv/job/runs (default)\n",
      NULL},
     {"env: {HF_TOKEN: hunter2}\n", "env: {HF_TOKEN: other}\n", "", ""},
-    {"start_method: spawn\nbackends: nccl\nenv_remove: []\n", "", "", NULL},
-};
+    {"start_method: spawn\nbackends: nccl\nenv_remove: []\n", "", "", NULL}};
 
 static void tell(struct jr_buf *out, const struct jr_diff_side *a, const struct jr_diff_side *b,
                  bool *ret_same)

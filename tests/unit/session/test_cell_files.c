@@ -49,9 +49,8 @@ static void start_collecting(struct sides *sides, const char *collect)
 {
     char spec[256];
     int len = snprintf(spec, sizeof spec,
-                       "version: 1\nentrypoint: ['true']\n"
-                       "hosts: [gpu01, gpu02]\n"
-                       "engine: {ssh: {options: [-J, gate], collect: [%s]}}\n",
+                       "version: 1\nentrypoint: ['true']\nhosts: [gpu01, gpu02]\nengine: {ssh: "
+                       "{options: [-J, gate], collect: [%s]}}\n",
                        collect);
     static char first[] = "gpu01", second[] = "gpu02";
     *sides = (struct sides){.hosts = {first, second}};
@@ -118,13 +117,12 @@ static void make_cell(struct sides *sides)
     CU_ASSERT_EQUAL(symlinkat("../secret", host->fd, "0007/metrics.jsonl"), 0);
     CU_ASSERT_EQUAL(mkfifoat(host->fd, "0007/events.jsonl", 0600), 0);
     CU_ASSERT_EQUAL(symlinkat("..", host->fd, "0007/attempt_1"), 0);
-    const char *plan =
-        jr_arena_printf(&sides->arena,
-                        "{\"ranks\": [{\"env\": {\"JOBRUN_RESULT_FILE\": "
-                        "\"%s/0007/attempt_0/0/out/r.json\"}}, {\"env\": "
-                        "{\"JOBRUN_RESULT_FILE\": \"%s/0007/attempt_0/0/result.json\"}}, "
-                        "{\"env\": {\"JOBRUN_RESULT_FILE\": \"%s/secret\"}}]}",
-                        host->dir, host->dir, host->dir);
+    const char *plan = jr_arena_printf(
+        &sides->arena,
+        "{\"ranks\": [{\"env\": {\"JOBRUN_RESULT_FILE\": \"%s/0007/attempt_0/0/out/r.json\"}}, "
+        "{\"env\": {\"JOBRUN_RESULT_FILE\": \"%s/0007/attempt_0/0/result.json\"}}, {\"env\": "
+        "{\"JOBRUN_RESULT_FILE\": \"%s/secret\"}}]}",
+        host->dir, host->dir, host->dir);
     scratch_write(host, "0007/plan.json", plan);
 }
 
@@ -239,9 +237,8 @@ TEST(what_is_no_record)
         CU_ASSERT_TRUE(has_none(&sides, ".0007"));
         CU_ASSERT_TRUE(has_none(&sides, "x"));
         CU_ASSERT_PTR_NOT_NULL_FATAL(sides.said.data);
-        CU_ASSERT_PTR_NOT_NULL(strstr(sides.said.data,
-                                      "cell 7: what it has left on gpu02 could not be "
-                                      "written to "));
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(sides.said.data, "cell 7: what it has left on gpu02 could not be written to "));
     }
 }
 

@@ -92,8 +92,7 @@ TEST(resolves_for_a_machine)
     struct jr_spec_checks checks;
     SCRATCH(scratch);
     scratch_write(&scratch, "gpus",
-                  "version: 1\nname: t\nentrypoint: [a]\nworld_size: 4\n"
-                  "device: cuda\n");
+                  "version: 1\nname: t\nentrypoint: [a]\nworld_size: 4\ndevice: cuda\n");
     check(&checks, &scratch, &large, names);
     CU_ASSERT_EQUAL(checks.status, JR_STATUS_OK);
     jr_spec_checks_release(&checks);
@@ -113,13 +112,11 @@ TEST(resolves_for_each_target)
         const char *targets;
         enum jr_status status;
         size_t errors;
-    } rows[] = {
-        {"[1x4:H100, 1x8:H100]", JR_STATUS_OK, 0},
-        {"[1x8:H100, 1x2:H100]", JR_STATUS_UNRESOLVED, 1},
-        {"[1x2:H100, 1x8:H100]", JR_STATUS_UNRESOLVED, 1},
-        {"[none.yaml, 1x8:H100, 1x2:H100]", JR_STATUS_INVALID, 2},
-        {"[1x2:H100, none.yaml, gone.yaml]", JR_STATUS_INVALID, 3},
-    };
+    } rows[] = {{"[1x4:H100, 1x8:H100]", JR_STATUS_OK, 0},
+                {"[1x8:H100, 1x2:H100]", JR_STATUS_UNRESOLVED, 1},
+                {"[1x2:H100, 1x8:H100]", JR_STATUS_UNRESOLVED, 1},
+                {"[none.yaml, 1x8:H100, 1x2:H100]", JR_STATUS_INVALID, 2},
+                {"[1x2:H100, none.yaml, gone.yaml]", JR_STATUS_INVALID, 3}};
     static const char *const names[] = {"gpus", NULL};
     struct jr_spec_checks checks;
     char text[256];

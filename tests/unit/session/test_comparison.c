@@ -106,11 +106,9 @@ static const struct {
      RUNS "\n" OUTCOME "\nno field differs: the same experiment\n",
      false},
     {{"x", "y", .runs = true, .mixed = true, .code = JR_CODES_SAME},
-     "A  run x  (fingerprint 0123456789ab)\n"
-     "B  run y  (its nodes ran different experiments; below is what one of them ran)\n"
-     "no field differs\n",
-     true},
-};
+     "A  run x  (fingerprint 0123456789ab)\nB  run y  (its nodes ran different experiments; below "
+     "is what one of them ran)\nno field differs\n",
+     true}};
 
 TEST(says_what_it_comes_to)
 {

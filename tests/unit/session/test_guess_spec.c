@@ -96,18 +96,16 @@ TEST(knows_specs_by_their_names)
     static const struct {
         const char *name;
         bool named;
-    } rows[] = {
-        {"", false},
-        {"a.yaml", false},
-        {"jobrun.yaml", false},
-        {"a.jobrun.yml.bak", false},
-        {"a.jobrun.YAML", false},
-        {"a.jobrun.json", false},
-        {"ajobrun.yaml", false},
-        {"a.jobrun.yaml", true},
-        {"a.jobrun.yml", true},
-        {"a.b.jobrun.yaml", true},
-    };
+    } rows[] = {{"", false},
+                {"a.yaml", false},
+                {"jobrun.yaml", false},
+                {"a.jobrun.yml.bak", false},
+                {"a.jobrun.YAML", false},
+                {"a.jobrun.json", false},
+                {"ajobrun.yaml", false},
+                {"a.jobrun.yaml", true},
+                {"a.jobrun.yml", true},
+                {"a.b.jobrun.yaml", true}};
     for (size_t i = 0; i < LENGTH(rows); i++)
         CU_ASSERT_EQUAL(jr_find_is_named(rows[i].name), rows[i].named);
 }

@@ -133,13 +133,12 @@ TEST(a_file_that_cannot_be_written)
  * of the node are told to be not whole. */
 TEST(what_is_no_record)
 {
-    EACH_PART(part, "nothing\n|{\"rank\":0,\"what\":\"stdout\",\"size\":-1,\"first\":true}\n|"
-                    "{\"rank\":2,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx|"
-                    "{\"rank\":-1,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx|"
-                    "{\"rank\":0,\"what\":\"../x\",\"size\":1,\"first\":true}\nx|"
-                    "{\"rank\":0,\"size\":1,\"first\":true}\nx|"
-                    "{\"rank\":0,\"what\":\"stdout\",\"size\":1}\nx|"
-                    "{\"rank\":0,\"what\":\"delivery\",\"size\":99999999999}\n") {
+    EACH_PART(part, "nothing\n|{\"rank\":0,\"what\":\"stdout\",\"size\":-1,\"first\":true}\n|{"
+                    "\"rank\":2,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx|{\"rank\":-1,"
+                    "\"what\":\"stdout\",\"size\":1,\"first\":true}\nx|{\"rank\":0,\"what\":\"../"
+                    "x\",\"size\":1,\"first\":true}\nx|{\"rank\":0,\"size\":1,\"first\":true}\nx|{"
+                    "\"rank\":0,\"what\":\"stdout\",\"size\":1}\nx|{\"rank\":0,\"what\":"
+                    "\"delivery\",\"size\":99999999999}\n") {
         SIDES(sides);
         jr_buf_str(&sides.sent, part);
         take_all(&sides, 5);

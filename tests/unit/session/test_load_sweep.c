@@ -151,20 +151,18 @@ TEST(a_sweep_is_found_by_its_name)
 {
     static const struct {
         const char *word, *id; /* NULL: none */
-    } vectors[] = {
-        {"scan-1", "scan-1"},
-        {"scan-1/7", "scan-1"},
-        {"scan", NULL},
-        {"rate", "rate-2"},
-        {"rate/", "rate-2"},
-        {"latest", "rate-2"},
-        {"latest/0", "rate-2"},
-        {"run-1", NULL},
-        {"run", NULL},
-        {"link", NULL},
-        {"", NULL},
-        {"/scan-1", NULL},
-    };
+    } vectors[] = {{"scan-1", "scan-1"},
+                   {"scan-1/7", "scan-1"},
+                   {"scan", NULL},
+                   {"rate", "rate-2"},
+                   {"rate/", "rate-2"},
+                   {"latest", "rate-2"},
+                   {"latest/0", "rate-2"},
+                   {"run-1", NULL},
+                   {"run", NULL},
+                   {"link", NULL},
+                   {"", NULL},
+                   {"/scan-1", NULL}};
     begin(SWEEP("", FOUR), NULL);
     put_folder("scan-12");
     scratch_write(&scratch, "scan-12/sweep.json", "{}");
@@ -195,25 +193,23 @@ TEST(a_cell_is_found_by_number_or_values)
 {
     static const struct {
         const char *word, *id, *why;
-    } vectors[] = {
-        {"2", "0002", NULL},
-        {"0003", "0003", NULL},
-        {"0", "0000", NULL},
-        {"vars.lr=0.1,vars.seed=2", "0001", NULL},
-        {"vars.seed=1,vars.lr=1e-2", "0002", NULL},
-        {"4", NULL, "the sweep has no cell '4'" NUMBERS},
-        {"-1", NULL, "the sweep has no cell '-1'" NUMBERS},
-        {"vars.lr=0.1", NULL,
-         "several cells of the sweep have vars.lr=0.1: state more values, or a "
-         "number, as jobrun show scan-1 --log-dir 'SCRATCH' lists them"},
-        {"vars.lr=0.5", NULL, "the sweep has no cell 'vars.lr=0.5'" VALUES},
-        {"vars.lr=\"0.1\",vars.seed=2", NULL,
-         "the sweep has no cell 'vars.lr=\"0.1\",vars.seed=2'" VALUES},
-        {"vars.lr", NULL, "the sweep has no cell 'vars.lr'" VALUES},
-        {"vars.lr=0.1,vars.seed=2,", NULL,
-         "the sweep has no cell 'vars.lr=0.1,vars.seed=2,'" NUMBERS},
-        {"vars.lr=[", NULL, "the sweep has no cell 'vars.lr=['" VALUES},
-    };
+    } vectors[] = {{"2", "0002", NULL},
+                   {"0003", "0003", NULL},
+                   {"0", "0000", NULL},
+                   {"vars.lr=0.1,vars.seed=2", "0001", NULL},
+                   {"vars.seed=1,vars.lr=1e-2", "0002", NULL},
+                   {"4", NULL, "the sweep has no cell '4'" NUMBERS},
+                   {"-1", NULL, "the sweep has no cell '-1'" NUMBERS},
+                   {"vars.lr=0.1", NULL,
+                    "several cells of the sweep have vars.lr=0.1: state more values, or a "
+                    "number, as jobrun show scan-1 --log-dir 'SCRATCH' lists them"},
+                   {"vars.lr=0.5", NULL, "the sweep has no cell 'vars.lr=0.5'" VALUES},
+                   {"vars.lr=\"0.1\",vars.seed=2", NULL,
+                    "the sweep has no cell 'vars.lr=\"0.1\",vars.seed=2'" VALUES},
+                   {"vars.lr", NULL, "the sweep has no cell 'vars.lr'" VALUES},
+                   {"vars.lr=0.1,vars.seed=2,", NULL,
+                    "the sweep has no cell 'vars.lr=0.1,vars.seed=2,'" NUMBERS},
+                   {"vars.lr=[", NULL, "the sweep has no cell 'vars.lr=['" VALUES}};
     begin(SWEEP("", FOUR), NULL);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_error err = {0};

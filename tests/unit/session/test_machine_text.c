@@ -13,8 +13,7 @@ static char *none[] = {NULL};
 static void check_told(const struct jr_host *host, const char *expected)
 {
     static struct jr_session session;
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, told = JR_BUF_INIT;
     session = (struct jr_session){.host = *host, .options.envp = none};
     jr_session_describe_machine(&text, &session);
     CU_ASSERT_FALSE_FATAL(text.failed);
@@ -150,17 +149,15 @@ TEST(tells_of_the_launcher)
     static const struct {
         struct jr_host_scheduler scheduler;
         const char *line;
-    } rows[] = {
-        {{.name = "Slurm", .job_id = "7\n", .step = true, .nodes = 2, .node_rank = 1},
-         "launcher Slurm, job 7\\x0a, 2 nodes, this is node 1"},
-        {{.name = "Slurm", .step = true, .nodes = 1, .node_rank = 0},
-         "launcher Slurm, 1 node, this is node 0"},
-        {{.name = "Flux", .step = true, .node_rank = -1}, "launcher Flux"},
-        {{.name = "LSF", .nodes = 2, .node_rank = 0},
-         "launcher LSF, 2 nodes, and this is the allocation's own shell or script"},
-        {{.name = "LSF", .step = true, .node_rank = -1, .problem = "odd", .help = "ask"},
-         "launcher LSF"},
-    };
+    } rows[] = {{{.name = "Slurm", .job_id = "7\n", .step = true, .nodes = 2, .node_rank = 1},
+                 "launcher Slurm, job 7\\x0a, 2 nodes, this is node 1"},
+                {{.name = "Slurm", .step = true, .nodes = 1, .node_rank = 0},
+                 "launcher Slurm, 1 node, this is node 0"},
+                {{.name = "Flux", .step = true, .node_rank = -1}, "launcher Flux"},
+                {{.name = "LSF", .nodes = 2, .node_rank = 0},
+                 "launcher LSF, 2 nodes, and this is the allocation's own shell or script"},
+                {{.name = "LSF", .step = true, .node_rank = -1, .problem = "odd", .help = "ask"},
+                 "launcher LSF"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check_launcher(&rows[i].scheduler, rows[i].line);
 }

@@ -22,29 +22,27 @@ static void make_program(const char *name, const char *text)
 /* What all cases find in their folder. */
 static void start(void)
 {
-    static const char *const programs[][2] = {
-        {"works", "#!/bin/sh\n"},
-        {"binary", "\x7f"
-                   "ELF"},
-        {"empty", ""},
-        {"hash", "#"},
-        {"jobrun-step", ""},
-        {"short", "#!/x"},
-        {"bang", "#!"},
-        {"none", "#!\n"},
-        {"strange", "#! /no/such/shell -x\n"},
-        {"tabbed", "#!\t/no/tab\tx\n"},
-        {"windows", "#!/bin/sh\r\necho x\r\n"},
-        {"near", "#!./works -e\n"},
-        {"spaced", "#! /bin/sh -e\n"},
-        {"python", ""},
-        {"python3", ""},
-        {"python3.12", ""},
-        {"pythonx", ""},
-        {"python3-dbg", ""},
-        {"python0/works", ""},
-        {"r/0", ""},
-    };
+    static const char *const programs[][2] = {{"works", "#!/bin/sh\n"},
+                                              {"binary", "\x7f"
+                                                         "ELF"},
+                                              {"empty", ""},
+                                              {"hash", "#"},
+                                              {"jobrun-step", ""},
+                                              {"short", "#!/x"},
+                                              {"bang", "#!"},
+                                              {"none", "#!\n"},
+                                              {"strange", "#! /no/such/shell -x\n"},
+                                              {"tabbed", "#!\t/no/tab\tx\n"},
+                                              {"windows", "#!/bin/sh\r\necho x\r\n"},
+                                              {"near", "#!./works -e\n"},
+                                              {"spaced", "#! /bin/sh -e\n"},
+                                              {"python", ""},
+                                              {"python3", ""},
+                                              {"python3.12", ""},
+                                              {"pythonx", ""},
+                                              {"python3-dbg", ""},
+                                              {"python0/works", ""},
+                                              {"r/0", ""}};
     static const char *const folders[] = {"folder", "python0", "w0", "r"};
     static const char *const files[] = {"file", "done.py", "a1"};
     scratch_start(&scratch);
@@ -139,9 +137,8 @@ static const char *const ones[][2] = {
      NO_PROGRAM("works") "; write ./works for the file in the working directory"},
     {"entrypoint: [./plain.sh]\n",
      EXEC("./plain.sh") "Permission denied; make it executable: chmod +x ./plain.sh"},
-    {"entrypoint: [./done.py]\n",
-     EXEC("./done.py") "Permission denied; put python3 before it, or make it executable: "
-                       "chmod +x ./done.py"},
+    {"entrypoint: [./done.py]\n", EXEC("./done.py") "Permission denied; put python3 before it, or "
+                                                    "make it executable: chmod +x ./done.py"},
     {"entrypoint: [./file]\n",
      EXEC("./file") "Permission denied; make it executable: chmod +x ./file"},
     {"entrypoint: [./gone.py]\n", EXEC("./gone.py") NONE "; did you mean './done.py'?"},
@@ -220,10 +217,8 @@ static const char *const ones[][2] = {
     {"entrypoint: ['./${env:MY_TOKEN}']\n",
      "warning JR0320 5:14 entrypoint.command: every user of the machine can read the value of "
      "'MY_TOKEN', which is a secret by '*_TOKEN' of `secrets`; take it from the environment (??? "
-     "in "
-     "env), or narrow secrets if it is not one\n" EXEC("./${env:MY_TOKEN}") NONE},
-    {WORKS "workdir: '${env:MY_TOKEN}'\n", RUNS_IN("0", "${env:MY_TOKEN}") NONE},
-};
+     "in env), or narrow secrets if it is not one\n" EXEC("./${env:MY_TOKEN}") NONE},
+    {WORKS "workdir: '${env:MY_TOKEN}'\n", RUNS_IN("0", "${env:MY_TOKEN}") NONE}};
 
 /* For two ranks: one finding for a field, of the first rank that it does not do for. */
 static const char *const twos[][2] = {
@@ -273,8 +268,7 @@ static const char *const twos[][2] = {
     {"entrypoint: [./python3-dbg, t.py]\n", ""},
     {"entrypoint: [python0/works, t.py]\n", ""},
     {"entrypoint: [./works, t.py]\n", ""},
-    {"entrypoint: [./python, --, t.py]\n", ""},
-};
+    {"entrypoint: [./python, --, t.py]\n", ""}};
 
 static void check_body(const char *head, const char *body, const char *expected)
 {
@@ -327,8 +321,7 @@ TEST_WITH(start, end, asks_for_the_rights_that_are_needed)
               "be made: Permission denied");
         check(ONE "entrypoint: [./works]\nworkdir: shut\nlog_dir: open\n",
               "error JR0511 6:10 workdir: rank 0 cannot run in '@/shut': Permission denied");
-        check(ONE "entrypoint: {library: {path: ./secret.so, symbol: s}}\n"
-                  "log_dir: open\n",
+        check(ONE "entrypoint: {library: {path: ./secret.so, symbol: s}}\nlog_dir: open\n",
               "error JR0513 5:30 entrypoint.library.path: the library "
               "'@/secret.so' cannot be read: Permission denied");
     }

@@ -56,9 +56,8 @@ TEST(mistakes_are_told)
 {
     static const struct {
         const char *condition, *told;
-    } vectors[] = {{"labels.tem=x", "--where: no run has 'labels.tem': did you mean "
-                                    "'labels.team'? There are id, seconds, vars.lr, "
-                                    "results.loss, labels.team"},
+    } vectors[] = {{"labels.tem=x", "--where: no run has 'labels.tem': did you mean 'labels.team'? "
+                                    "There are id, seconds, vars.lr, results.loss, labels.team"},
                    {"lr=x", "--where: no run has 'lr': did you mean 'vars.lr'? There are "
                             "id, seconds, vars.lr, results.loss, labels.team"},
                    {"loss=x", "--where: no run has 'loss': did you mean 'results.loss'? "
@@ -114,16 +113,14 @@ static void check_table(enum jr_row_format format, const char *expected)
 
 TEST(formats_have_their_marks)
 {
-    check_table(JR_ROWS_TEXT, "id   labels.team   results.loss   seconds\n"
-                              "a    x|y           3              2.0\n"
-                              "b    vision        -              -\n"
-                              "c    a,\"b          1 .. 4         -\n");
+    check_table(JR_ROWS_TEXT,
+                "id   labels.team   results.loss   seconds\na    x|y           3              "
+                "2.0\nb    vision        -              -\nc    a,\"b          1 .. 4         -\n");
     check_table(JR_ROWS_CSV, "id,labels.team,results.loss,seconds\n"
                              "a,x|y,3,2\nb,vision,,\nc,\"a,\"\"b\",2.5,\n");
-    check_table(JR_ROWS_MARKDOWN, "| id | labels.team | results.loss | seconds |\n"
-                                  "|---|---|---|---|\n"
-                                  "| a | x\\|y | 3 | 2.0 |\n| b | vision | - | - |\n"
-                                  "| c | a,\"b | 1 .. 4 | - |\n");
+    check_table(JR_ROWS_MARKDOWN,
+                "| id | labels.team | results.loss | seconds |\n|---|---|---|---|\n| a | x\\|y | 3 "
+                "| 2.0 |\n| b | vision | - | - |\n| c | a,\"b | 1 .. 4 | - |\n");
 }
 
 /* A row of a word that means something to each format. */
@@ -168,21 +165,19 @@ TEST(statuses_are_those_of_runs)
 {
     static const struct {
         const char *text, *meant; /* NULL: it is none of ours, and no mistake */
-    } vectors[] = {
-        {"done", "succeeded"},      {"finished", "succeeded"},
-        {"completed", "succeeded"}, {"complete", "succeeded"},
-        {"success", "succeeded"},   {"ok", "succeeded"},
-        {"PASSED", "succeeded"},    {"error", "failed"},
-        {"crashed", "failed"},      {"killed", "stopped"},
-        {"cancelled", "stopped"},   {"canceled", "stopped"},
-        {"aborted", "stopped"},     {"timeout", "timed_out"},
-        {"pending", "not_started"}, {"queued", "not_started"},
-        {"active", "running"},      {"broken", "damaged"},
-        {"faild", "failed"},        {"launch", "launch_failed"},
-        {"failed", NULL},           {"lost", NULL},
-        {"running", NULL},          {"damaged", NULL},
-        {"anything", NULL},
-    };
+    } vectors[] = {{"done", "succeeded"},      {"finished", "succeeded"},
+                   {"completed", "succeeded"}, {"complete", "succeeded"},
+                   {"success", "succeeded"},   {"ok", "succeeded"},
+                   {"PASSED", "succeeded"},    {"error", "failed"},
+                   {"crashed", "failed"},      {"killed", "stopped"},
+                   {"cancelled", "stopped"},   {"canceled", "stopped"},
+                   {"aborted", "stopped"},     {"timeout", "timed_out"},
+                   {"pending", "not_started"}, {"queued", "not_started"},
+                   {"active", "running"},      {"broken", "damaged"},
+                   {"faild", "failed"},        {"launch", "launch_failed"},
+                   {"failed", NULL},           {"lost", NULL},
+                   {"running", NULL},          {"damaged", NULL},
+                   {"anything", NULL}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_row_table table RELEASE(jr_row_table_release);
         struct jr_error err = {0};
@@ -231,13 +226,11 @@ static void check_values(enum jr_row_format format, const char *expected)
 TEST(values_are_written_as_what_they_are)
 {
     check_values(JR_ROWS_TEXT,
-                 "id   cell   seconds   started                x      y              z\n"
-                 "a    0007   1.3       1970-01-01T23:59:59Z   true   two\\x0alines   [1, \"b\"]\n"
-                 "b    none   long      -                      0.1    q\"             0.25 .. "
-                 "0.75\n");
-    check_values(JR_ROWS_CSV, "id,cell,seconds,started,x,y,z\n"
-                              "a,7,1.26,86399.5,true,\"two\nlines\",\"[1, \"\"b\"\"]\"\n"
-                              "b,none,long,,0.1,\"q\"\"\",0.5\n");
+                 "id   cell   seconds   started                x      y              z\na    0007  "
+                 " 1.3       1970-01-01T23:59:59Z   true   two\\x0alines   [1, \"b\"]\nb    none   "
+                 "long      -                      0.1    q\"             0.25 .. 0.75\n");
+    check_values(JR_ROWS_CSV, "id,cell,seconds,started,x,y,z\na,7,1.26,86399.5,true,\"two\nlines\","
+                              "\"[1, \"\"b\"\"]\"\nb,none,long,,0.1,\"q\"\"\",0.5\n");
 }
 
 /* Numbers first, then texts, then those without; equal ones as they came. */

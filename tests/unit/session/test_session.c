@@ -305,9 +305,8 @@ TEST(needs_no_options)
  * is not installed. */
 static bool speak_with_commas(const struct scratch *scratch)
 {
-    static const char text[] = "LC_CTYPE\ncopy \"POSIX\"\nEND LC_CTYPE\n"
-                               "LC_NUMERIC\ndecimal_point \"<U002C>\"\nthousands_sep \"\"\n"
-                               "grouping -1\nEND LC_NUMERIC\n";
+    static const char text[] = "LC_CTYPE\ncopy \"POSIX\"\nEND LC_CTYPE\nLC_NUMERIC\ndecimal_point "
+                               "\"<U002C>\"\nthousands_sep \"\"\ngrouping -1\nEND LC_NUMERIC\n";
     char command[256];
     scratch_write(scratch, "commas", text);
     (void)snprintf(command, sizeof command,
@@ -326,10 +325,9 @@ TEST(reads_and_writes_points)
     FIXTURE(f, (struct jr_session_options){0});
     if (!speak_with_commas(&f.scratch))
         (void)puts("skipped: no locale with a decimal comma can be made here");
-    CU_ASSERT_EQUAL(load(&f, SPEC "restart: {max: 1, backoff: 1ms}\n"
-                                  "results: {fields: {x: {type: number, max: 0.8}}}\n"
-                                  "entrypoint: {shell: '[ $JOBRUN_ATTEMPT = 1 ] && echo "
-                                  "\"{\\\"x\\\": 0.75}\" >$JOBRUN_RESULT_FILE'}\n"),
+    CU_ASSERT_EQUAL(load(&f, SPEC "restart: {max: 1, backoff: 1ms}\nresults: {fields: {x: {type: "
+                                  "number, max: 0.8}}}\nentrypoint: {shell: '[ $JOBRUN_ATTEMPT = 1 "
+                                  "] && echo \"{\\\"x\\\": 0.75}\" >$JOBRUN_RESULT_FILE'}\n"),
                     JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_exit_code(f.session), 0);

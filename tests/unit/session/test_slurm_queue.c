@@ -1,5 +1,4 @@
-/* Asking Slurm about jobs: by commands in PATH, which are the tests' own here.
- */
+/* Asking Slurm about jobs: by commands in PATH, which are the tests' own here. */
 #include "session/slurm_queue.h"
 
 #include "base/io.h"

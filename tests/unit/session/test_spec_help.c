@@ -15,8 +15,7 @@ TEST(says_what_was_meant_by_a_word)
         {"world", "there is no field 'world'; did you mean 'world_size' or 'local_world_size'?"},
         {"stop_grace", "there is no field 'stop_grace'; did you mean 'timeouts.stop_grace'?"},
         {"restart.retries", "there is no field 'restart.retries'; did you mean 'restart.max'?"},
-        {"zq", "there is no field or code 'zq'; jobrun explain lists the fields"},
-    };
+        {"zq", "there is no field or code 'zq'; jobrun explain lists the fields"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         struct jr_error err = {0};
@@ -43,8 +42,7 @@ TEST(a_word_may_be_long)
 
 TEST(explains_fields_and_their_items)
 {
-    struct jr_buf field JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf item JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf field = JR_BUF_INIT, item = JR_BUF_INIT;
     CU_ASSERT_EQUAL(jr_spec_help_field(&field, "hosts", NULL), 0);
     CU_ASSERT_EQUAL(jr_spec_help_field(&item, "hosts[2]", NULL), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(field.data, "hosts"));
@@ -72,24 +70,22 @@ TEST(offers_settings)
     static const struct {
         const char *word, *line;
         bool offered;
-    } vectors[] = {
-        {"", "nodes=", true},
-        {"", "timeouts.stop_grace=", true},
-        {"", "results.fields.*.min=", false}, /* nobody sets that */
-        {"", "results.fields=", true},
-        {"", "oversubscribe=true", false},
-        {"oversubscribe=", "oversubscribe=true!", true},
-        {"oversubscribe=", "oversubscribe=false!", true},
-        {"oversubscribe=", "oversubscribe=", false},
-        {"oversubscribe=", "nodes=", true},
-        {"oversubscribe", "oversubscribe=true!", false},
-        {"device=", "device=cuda", true},
-        {"device=", "device=auto", true},
-        {"device=", "device=custom", false}, /* a name is to follow */
-        {"world_size=", "world_size=auto", true},
-        {"on_failure=", "on_failure=continue", true},
-        {"on_failure=", "on_failure=auto", false},
-    };
+    } vectors[] = {{"", "nodes=", true},
+                   {"", "timeouts.stop_grace=", true},
+                   {"", "results.fields.*.min=", false}, /* nobody sets that */
+                   {"", "results.fields=", true},
+                   {"", "oversubscribe=true", false},
+                   {"oversubscribe=", "oversubscribe=true!", true},
+                   {"oversubscribe=", "oversubscribe=false!", true},
+                   {"oversubscribe=", "oversubscribe=", false},
+                   {"oversubscribe=", "nodes=", true},
+                   {"oversubscribe", "oversubscribe=true!", false},
+                   {"device=", "device=cuda", true},
+                   {"device=", "device=auto", true},
+                   {"device=", "device=custom", false}, /* a name is to follow */
+                   {"world_size=", "world_size=auto", true},
+                   {"on_failure=", "on_failure=continue", true},
+                   {"on_failure=", "on_failure=auto", false}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         CU_ASSERT_EQUAL(is_offered(vectors[i].word, vectors[i].line), vectors[i].offered);
 }
@@ -114,8 +110,7 @@ TEST(knows_the_starters)
 static void check_starter(const char *text, const char *expected)
 {
     const struct jr_starter_spec starter = {.word = "x", .text = text};
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf whole JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, whole = JR_BUF_INIT;
     jr_buf_printf(&whole, "%s#\n%s", JR_MODELINE, expected);
     jr_starter_spec_print(&out, &starter);
     JR_ASSERT_TEXT(out.data, whole.data);

@@ -33,8 +33,7 @@ static void check_row(const struct row *row)
 {
     struct jr_translation to;
     struct jr_error err = {0};
-    struct jr_buf spec JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf notes JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf spec = JR_BUF_INIT, notes = JR_BUF_INIT;
     jr_buf_str(&notes, "");
     int status = jr_translate(&to, row->line, &err);
     CU_ASSERT_EQUAL(status, 0);
@@ -140,8 +139,7 @@ TEST(translates_torchrun)
         {"torchrun --nproc 2 a.py", "local_world_size=2 nodes=1 name=a entrypoint=[python3, a.py]",
          ""},
         {"torchrun --master h a.py", TORCH_ONE "name=h entrypoint=[python3, h, a.py]",
-         "lost(--master)"},
-    };
+         "lost(--master)"}};
     CHECK_ROWS(rows);
 }
 
@@ -185,8 +183,7 @@ TEST(finds_the_program)
         {"torchrun a.py x | tee log", TORCH_ONE "name=a entrypoint=[python3, a.py, x]",
          "lost(| tee log)"},
         {"torchrun a.py > log 2>&1", TORCH_ONE "name=a entrypoint=[python3, a.py]",
-         "lost(> log 2>&1)"},
-    };
+         "lost(> log 2>&1)"}};
     CHECK_ROWS(rows);
 }
 
@@ -202,8 +199,7 @@ TEST(leaves_values_of_the_shell_to_it)
          "local_world_size=auto nodes=1 name=a entrypoint=[python3, a.py]",
          "lost(--nproc-per-node=$(nproc))"},
         {"torchrun --role $R a.py", TORCH_ONE "name=a entrypoint=[python3, a.py]",
-         "lost(--role $R)"},
-    };
+         "lost(--role $R)"}};
     CHECK_ROWS(rows);
 }
 
@@ -232,8 +228,7 @@ TEST(takes_variables_before_the_launcher)
          "changed(HF_TOKEN=...)"},
         {"A=$HOME torchrun a.py", TORCH_ONE "name=a entrypoint=[python3, a.py]", "lost(A=$HOME)"},
         {"A='%{x}' torchrun a.py",
-         "env={A: \"%%{x}\"} " TORCH_ONE "name=a entrypoint=[python3, a.py]", ""},
-    };
+         "env={A: \"%%{x}\"} " TORCH_ONE "name=a entrypoint=[python3, a.py]", ""}};
     CHECK_ROWS(rows);
 }
 
@@ -281,8 +276,7 @@ TEST(translates_accelerate)
         {"accelerate launch --multi_gpu --config_file f --tpu a.py",
          "name=a entrypoint=[python3, a.py]",
          "needless(--multi_gpu) lost(--config_file f) lost(--tpu)"},
-        {"accelerate launch -m pkg.t", "name=t entrypoint=[python3, -m, pkg.t]", ""},
-    };
+        {"accelerate launch -m pkg.t", "name=t entrypoint=[python3, -m, pkg.t]", ""}};
     CHECK_ROWS(rows);
 }
 
@@ -343,8 +337,7 @@ TEST(translates_srun)
         {"srun python", "name=python entrypoint=[python]", ""},
         /* a launcher inside, one for each node */
         {"srun -N 2 -n 2 torchrun --nproc-per-node 8 --nnodes 2 t.py",
-         "nodes=2 local_world_size=8 name=t entrypoint=[python3, t.py]", "needless(-n 2)"},
-    };
+         "nodes=2 local_world_size=8 name=t entrypoint=[python3, t.py]", "needless(-n 2)"}};
     CHECK_ROWS(rows);
 }
 
@@ -356,8 +349,7 @@ TEST(reads_the_times_of_slurm)
         {"1:30", "90s"},   {"60:00", "1h"},      {"01:02:03", "3723s"},
         {"1:00:00", "1h"}, {"0:90:0", "90m"},    {"2-0", "48h"},
         {"1-01", "25h"},   {"1-01:30", "1530m"}, {"1-01:30:09", "91809s"},
-        {"0-0:0:1", "1s"},
-    };
+        {"0-0:0:1", "1s"}};
     char line[64], spec[128];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         (void)snprintf(line, sizeof line, "srun -t %s ./a", rows[i][0]);
@@ -459,8 +451,7 @@ TEST(translates_mpirun)
         {"mpiexec.hydra -prepend-pattern '%h: ' ./x", "name=x entrypoint=[./x]",
          "lost(-prepend-pattern '%h: ')" MPI},
         {"mpiexec.hydra -disable-auto-cleanup ./x", "on_failure=continue name=x entrypoint=[./x]",
-         "needless(MPI_Init)"},
-    };
+         "needless(MPI_Init)"}};
     CHECK_ROWS(rows);
 }
 
@@ -489,8 +480,7 @@ TEST(translates_paddle)
          "needless(--run_mode collective) needless(--job_id j)"},
         {"fleetrun --run_mode ps --server_num 2 a.py",
          PADDLE "nodes=1 name=a entrypoint=[python3, a.py]",
-         "lost(--run_mode ps) lost(--server_num 2)"},
-    };
+         "lost(--run_mode ps) lost(--server_num 2)"}};
     CHECK_ROWS(rows);
 }
 
@@ -519,22 +509,18 @@ TEST(translates_deepspeed)
         {"deepspeed -i w1:0@w2:1 a.py", "nodes=1 name=a entrypoint=[python3, " LOCAL,
          "lost(-i w1:0@w2:1)"},
         {"deepspeed -i w1 --ssh_port 22 a.py",
-         "engine={ssh: {options: [-p, 22]}} hosts=[w1] "
-         "name=a entrypoint=[python3, " LOCAL,
+         "engine={ssh: {options: [-p, 22]}} hosts=[w1] name=a entrypoint=[python3, " LOCAL,
          "changed(-i w1)"},
         {"deepspeed --ssh_port 22 a.py", "nodes=1 name=a entrypoint=[python3, " LOCAL, ""},
         {"deepspeed --enable_each_rank_log l --bind_cores_to_rank a.py",
-         "redirects=all log_dir=l bind=core nodes=1 name=a "
-         "entrypoint=[python3, " LOCAL,
-         ""},
+         "redirects=all log_dir=l bind=core nodes=1 name=a entrypoint=[python3, " LOCAL, ""},
         {"deepspeed --enable_each_rank_log None a.py", "nodes=1 name=a entrypoint=[python3, " LOCAL,
          ""},
         {"deepspeed --no_python ./a.py", "nodes=1 name=a entrypoint=[./" LOCAL, ""},
         {"deepspeed --module p.t x",
          "nodes=1 name=t entrypoint=[python3, -m, p.t, \"--local_rank=%{local_rank}\", x]", ""},
         {"ds -H hf --exclude w1 a.py", "name=a entrypoint=[python3, " LOCAL,
-         "lost(-H hf) lost(--exclude w1)"},
-    };
+         "lost(-H hf) lost(--exclude w1)"}};
     CHECK_ROWS(rows);
 }
 
@@ -568,8 +554,7 @@ TEST(translates_horovodrun)
          "console={timestamps: true} name=t entrypoint=[./t]",
          HVD},
         {"horovodrun --blacklist-cooldown-range 1 2 --gloo ./t", "name=t entrypoint=[./t]",
-         "lost(--blacklist-cooldown-range 1 2) lost(--gloo) " HVD},
-    };
+         "lost(--blacklist-cooldown-range 1 2) lost(--gloo) " HVD}};
     CHECK_ROWS(rows);
 }
 
@@ -590,14 +575,12 @@ TEST(refuses_what_no_launcher_takes)
         {"srun -t 1:2:3:4 ./a", "'-t 1:2:3:4': this wants minutes, or [D-]H:M:S"},
         {"srun -t 1: ./a", "'-t 1:': this wants minutes, or [D-]H:M:S"},
         {"srun -t -1 ./a", "'-t -1': this wants minutes, or [D-]H:M:S"},
-        {"mpirun -host a:0 ./a",
-         "'-host a:0': this wants hosts as HOST or HOST:SLOTS, where SLOTS is "
-         "an integer of at least 1"},
+        {"mpirun -host a:0 ./a", "'-host a:0': this wants hosts as HOST or HOST:SLOTS, where SLOTS "
+                                 "is an integer of at least 1"},
         {"srun --signal USR1@soon ./a", "'--signal USR1@soon': this wants SIGNAL@SECONDS"},
         {"srun --signal KILL@9 ./a", "'--signal KILL@9': this wants a signal such as USR1, TERM or "
                                      "RTMIN+1"},
-        {"torchrun a.py\xff", "the line is not UTF-8"},
-    };
+        {"torchrun a.py\xff", "the line is not UTF-8"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_translation to;
         struct jr_error err = {0};
@@ -612,10 +595,7 @@ TEST(refuses_what_no_launcher_takes)
 TEST(knows_where_fields_came_from)
 {
     static const char *const rows[][2] = {
-        {"env.A", "A=1"},
-        {"nodes", "--nnodes 2"},
-        {"local_world_size", "torchrun's default"},
-    };
+        {"env.A", "A=1"}, {"nodes", "--nnodes 2"}, {"local_world_size", "torchrun's default"}};
     struct jr_translation to;
     CU_ASSERT_EQUAL_FATAL(jr_translate(&to, "A=1 torchrun --nnodes 2 a.py", NULL), 0);
     JR_ASSERT_TEXT(to.from, "torchrun");
@@ -632,12 +612,10 @@ TEST(knows_where_fields_came_from)
 
 TEST(asks_for_help_of_the_launcher_it_stands_behind)
 {
-    static const char *const rows[][2] = {
-        {"torchrun --help", "torchrun"},
-        {"srun -n 2 -h", "srun"},
-        {"mpirun -help ./a", "mpirun"},
-        {"srun -N 2 deepspeed --help", "srun and deepspeed"},
-    };
+    static const char *const rows[][2] = {{"torchrun --help", "torchrun"},
+                                          {"srun -n 2 -h", "srun"},
+                                          {"mpirun -help ./a", "mpirun"},
+                                          {"srun -N 2 deepspeed --help", "srun and deepspeed"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_translation to;
         CU_ASSERT_EQUAL(jr_translate(&to, rows[i][0], NULL), 0);

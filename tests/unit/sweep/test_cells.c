@@ -1,5 +1,4 @@
-/* Cells: their order, their numbers, their values, and which one a text means.
- */
+/* Cells: their order, their numbers, their values, and which one a text means. */
 #include "sweep/cells.h"
 #include "swept.h"
 
@@ -77,15 +76,13 @@ TEST(are_named_by_entries_that_say_something)
         int status;
         const char *message, *help;
         unsigned column; /* of the entry */
-    } vectors[] = {
-        {"sweep: {axes: {vars.lr: [1, 2]}, exclude: [{vars.lr: 1.0}]}\n", 0,
-         "no combination of the axes has these values", "values are compared by type: 1 is not 1.0",
-         44},
-        {"sweep: {include: [{vars.lr: 1, vars.seed: 2}, {vars.lr: 2}, "
-         "{vars.seed: 2, vars.lr: 1}]}\n",
-         -1, "this cell is included twice", NULL, 61},
-        {"sweep: {include: [{vars.lr: 1}, {vars.lr: 1.0}]}\n", 0, NULL, NULL, 0},
-    };
+    } vectors[] = {{"sweep: {axes: {vars.lr: [1, 2]}, exclude: [{vars.lr: 1.0}]}\n", 0,
+                    "no combination of the axes has these values",
+                    "values are compared by type: 1 is not 1.0", 44},
+                   {"sweep: {include: [{vars.lr: 1, vars.seed: 2}, {vars.lr: 2}, "
+                    "{vars.seed: 2, vars.lr: 1}]}\n",
+                    -1, "this cell is included twice", NULL, 61},
+                   {"sweep: {include: [{vars.lr: 1}, {vars.lr: 1.0}]}\n", 0, NULL, NULL, 0}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         SWEPT(s, vectors[i].body, NULL);
         CU_ASSERT_EQUAL(s.status, vectors[i].status);
@@ -111,8 +108,7 @@ TEST(are_100000_at_most)
         {"sweep: {axes: {vars.lr: {from: 1, to: 1000}, vars.seed: {from: 1, to: 100}}}\n", 0},
         {"sweep: {axes: {vars.lr: {from: 1, to: 1000}, vars.seed: {from: 1, "
          "to: 100}}, include: [{vars.lr: 0}]}\n",
-         -1},
-    };
+         -1}};
     for (size_t i = 0; i < 2; i++) {
         SWEPT(s, vectors[i].body, NULL);
         CU_ASSERT_EQUAL(s.status, vectors[i].status);
@@ -158,8 +154,7 @@ TEST(know_how_many_values_one_has)
          3},
         {"sweep: {axes: {vars.lr: [1, 2]}, include: [{vars.lr: 1, threads: 2}, {vars.lr: 3}]}\n",
          2},
-        {"sweep: {include: [{vars.lr: 1}, {vars.lr: 2, vars.seed: 3}]}\n", 2},
-    };
+        {"sweep: {include: [{vars.lr: 1}, {vars.lr: 2, vars.seed: 3}]}\n", 2}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         SWEPT(s, vectors[i].body, NULL);
         CU_ASSERT_EQUAL(s.status, 0);
@@ -412,19 +407,13 @@ static void check_columns(const char *body, const char *expected)
 TEST(make_columns_as_wide_as_their_values)
 {
     check_columns("sweep: {axes: {vars.lr: [0.1, 0.0001]}, include: [{vars.lr: 2, threads: 4}]}\n",
-                  "lr      threads  \n"
-                  "0.1     -        \n"
-                  "0.0001  -        \n"
-                  "2       4        ");
+                  "lr      threads  \n0.1     -        \n0.0001  -        \n2       4        ");
     check_columns("sweep: {axes: {\"vars.lr,vars.seed\": [[1234, 5], [6, 789012]]}}\n",
-                  "lr    seed    \n"
-                  "1234  5       \n"
-                  "6     789012  ");
+                  "lr    seed    \n1234  5       \n6     789012  ");
     check_columns("sweep: {axes: {vars.lr: [1], vars.seed: [23456]}}\n", "lr  seed   \n"
                                                                          "1   23456  ");
-    check_columns("sweep: {include: [{vars.lr: 12345}, {vars.seed: 1}]}\n", "lr     seed  \n"
-                                                                            "12345  -     \n"
-                                                                            "-      1     ");
+    check_columns("sweep: {include: [{vars.lr: 12345}, {vars.seed: 1}]}\n",
+                  "lr     seed  \n12345  -     \n-      1     ");
 }
 
 TEST(name_columns_by_their_last_word)

@@ -217,17 +217,15 @@ static const struct play plays[] = {
     /* Cell 1 needs all there is; the small ones behind it go first only so often. */
     {"brings a large cell to its turn", "c1 c2", "010+", "c2", 0,
      "b e0 e2 e3 e4 e5 e6 e7 e8 e9 e10 e11 e12 e13 e14 e15 e16 e17",
-     "b0:c0 b2:c1 e0 b3:c0 e2 b4:c1 e3 b5:c0 e4 b6:c1 e5 b7:c0 e6 b8:c1 e7 b9:c0 "
-     "e8 b10:c1 e9 b11:c0 e10 b12:c1 e11 b13:c0 e12 b14:c1 e13 b15:c0 e14 b16:c1 "
-     "e15 b17:c0 e16 e17 b1:c0,1"},
+     "b0:c0 b2:c1 e0 b3:c0 e2 b4:c1 e3 b5:c0 e4 b6:c1 e5 b7:c0 e6 b8:c1 e7 b9:c0 e8 b10:c1 e9 "
+     "b11:c0 e10 b12:c1 e11 b13:c0 e12 b14:c1 e13 b15:c0 e14 b16:c1 e15 b17:c0 e16 e17 b1:c0,1"},
     /* What did not begin after all has passed nobody over. */
     {"counts only cells that began", "c1 c2", "010+", "c2", 0,
      "b o2 n b o3 n b o4 n b o5 n b o6 n b o7 n b o8 n b o9 n b o10 n b o11 n b "
      "o12 n b o13 n b o14 n b o15 n b o16 n b e17 e0",
-     "b0:c0 b2:c1 e2 n3 b3:c1 e3 n4 b4:c1 e4 n5 b5:c1 e5 n6 b6:c1 e6 n7 b7:c1 e7 "
-     "n8 b8:c1 e8 n9 b9:c1 e9 n10 b10:c1 e10 n11 b11:c1 e11 n12 b12:c1 e12 n13 "
-     "b13:c1 e13 n14 b14:c1 e14 n15 b15:c1 e15 n16 b16:c1 e16 n17 b17:c1 e17 e0 "
-     "b1:c0,1"},
+     "b0:c0 b2:c1 e2 n3 b3:c1 e3 n4 b4:c1 e4 n5 b5:c1 e5 n6 b6:c1 e6 n7 b7:c1 e7 n8 b8:c1 e8 n9 "
+     "b9:c1 e9 n10 b10:c1 e10 n11 b11:c1 e11 n12 b12:c1 e12 n13 b13:c1 e13 n14 b14:c1 e14 n15 "
+     "b15:c1 e15 n16 b16:c1 e16 n17 b17:c1 e17 e0 b1:c0,1"},
     /* A cell that would not begin anyway lacks nothing that somebody else has. */
     {"lacks nothing before its turn", "c2 c1 d1", "1011111111111111112+", "c2d1", 0,
      "a0.0 b ? e2 e3 e4 e5 e6 e7 e8 e9 e10 e11 e12 e13 e14 e15 ? e16 ? e17 ? e0 ?",
@@ -266,8 +264,7 @@ static const struct play plays[] = {
      "b0@0:d0 b1@0:d1 b2@1:d0 c1/2 x1 x0 c0/1 c1/1 e0 ?- e1 b4@0:d1 e4 e2 c1/1 m00"},
     /* Whatever needs no device of its own of one node can do without those that are lost. */
     {"goes on without what is lost", "d2 d2a d2s d3 c9d2 d1", "012345", "d2", 0,
-     "x0.1 c0 c1 c2 c3 c4 c5 d0 c0", "x1 c0/1 c1/1 c1/1 c1/1 c1/1 c1/1 c1/1"},
-};
+     "x0.1 c0 c1 c2 c3 c4 c5 d0 c0", "x1 c0/1 c1/1 c1/1 c1/1 c1/1 c1/1 c1/1"}};
 
 TEST(plays_each_row)
 {

@@ -1,5 +1,4 @@
-/* The spec of each cell: its values in their places, and what it is read from.
- */
+/* The spec of each cell: its values in their places, and what it is read from. */
 #include "doc/source_reader.h"
 #include "scratch.h"
 #include "sweep/swept_spec.h"
@@ -14,8 +13,7 @@ TEST(put_values_in_their_places)
 {
     struct jr_spec_file *cell = NULL;
     SWEPT(s,
-          "world_size: 8\nsweep:\n"
-          "  axes: {vars.lr: [1, \"${vars.seed}0\"], world_size: [2, 4]}\n",
+          "world_size: 8\nsweep:\n  axes: {vars.lr: [1, \"${vars.seed}0\"], world_size: [2, 4]}\n",
           NULL);
     load_cell(&s, 3, &cell);
     const struct jr_spec *spec = jr_spec_get(cell);
@@ -31,10 +29,7 @@ TEST(put_values_in_their_places)
 TEST(have_the_hosts_of_the_sweep)
 {
     struct jr_spec_file *cell = NULL;
-    SWEPT(s,
-          "hosts: [a, b]\nengine: {ssh: {}}\n"
-          "sweep: {axes: {vars.lr: [1, 2]}}\n",
-          NULL);
+    SWEPT(s, "hosts: [a, b]\nengine: {ssh: {}}\nsweep: {axes: {vars.lr: [1, 2]}}\n", NULL);
     load_cell(&s, 1, &cell);
     CU_ASSERT_TRUE(jr_spec_pools_hosts(cell));
     jr_spec_free(cell);
@@ -43,10 +38,7 @@ TEST(have_the_hosts_of_the_sweep)
 TEST(know_the_number_of_the_cell)
 {
     struct jr_spec_file *cell = NULL;
-    SWEPT(s,
-          "env: {C: \"%{cell}\", S: \"%{sweep_id}\"}\n"
-          "sweep: {axes: {vars.lr: [1, 2]}}\n",
-          NULL);
+    SWEPT(s, "env: {C: \"%{cell}\", S: \"%{sweep_id}\"}\nsweep: {axes: {vars.lr: [1, 2]}}\n", NULL);
     load_cell(&s, 0, &cell);
     jr_spec_free(cell);
 }
@@ -285,11 +277,10 @@ TEST(may_not_share_files)
     check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: out.json}\n", 0);
     check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: o/o.json}\n", 0);
     check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: /o.json}\n", -1);
-    check_shared("world_size: 1\nsweep: {include: [{vars.lr: 1, vars.seed: 11}, "
-                 "{vars.lr: 11, vars.seed: 1}]}\n"
-                 "workdir: \"/w${vars.lr}\"\n"
-                 "results: {file: \"${vars.seed}.json\"}\n",
-                 0);
+    check_shared(
+        "world_size: 1\nsweep: {include: [{vars.lr: 1, vars.seed: 11}, {vars.lr: 11, vars.seed: "
+        "1}]}\nworkdir: \"/w${vars.lr}\"\nresults: {file: \"${vars.seed}.json\"}\n",
+        0);
 }
 
 TEST(say_which_file_they_share)
