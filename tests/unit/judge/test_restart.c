@@ -29,6 +29,17 @@ static struct jr_history make(struct jr_attempt *items, size_t count)
     return (struct jr_history){.items = items, .count = count};
 }
 
+/* What is decided: that the job starts again (NULL), or why it does not. */
+static struct jr_verdict check(const struct jr_policy *policy, const struct jr_history *history,
+                               const char *why)
+{
+    struct jr_verdict verdict;
+    jr_restart_decide(&verdict, policy, history);
+    CU_ASSERT_EQUAL(verdict.again, why == NULL);
+    JR_ASSERT_TEXT(verdict.why, why == NULL ? "" : why);
+    return verdict;
+}
+
 static struct jr_verdict decide(const struct jr_restart *spec, const struct jr_history *history)
 {
     const struct jr_policy policy = {.restart = *spec};
@@ -56,23 +67,19 @@ TEST(ends)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct jr_attempt items[1] = {rows[i].last};
         struct jr_history history = {.items = items, .count = 1};
-        struct jr_restart spec = {.max = rows[i].max};
-        struct jr_verdict verdict = decide(&spec, &history);
-        CU_ASSERT_FALSE(verdict.again);
-        CU_ASSERT_STRING_EQUAL(verdict.why, rows[i].why);
+        (void)check(&(struct jr_policy){.restart.max = rows[i].max}, &history, rows[i].why);
     }
 }
 
 TEST(allows_so_many)
 {
     struct jr_attempt items[8];
-    struct jr_restart spec = {.max = 3};
+    const struct jr_policy policy = {.restart.max = 3};
     for (size_t count = 1; count <= 4; count++) {
         struct jr_history history = make(items, count);
-        struct jr_verdict verdict = decide(&spec, &history);
-        CU_ASSERT_EQUAL(verdict.again, count <= 3);
+        struct jr_verdict verdict =
+            check(&policy, &history, count <= 3 ? NULL : "restart.max is 3");
         CU_ASSERT_EQUAL(verdict.counted, count - 1);
-        CU_ASSERT_STRING_EQUAL(verdict.why, count <= 3 ? "" : "restart.max is 3");
     }
 }
 
@@ -81,18 +88,13 @@ TEST(allows_so_many)
 TEST(counts_within_the_window)
 {
     struct jr_attempt items[40];
-    struct jr_restart spec = {.max = 3, .window_ms = 179999};
+    struct jr_policy policy = {.restart = {.max = 3, .window_ms = 179999}};
     struct jr_history history = make(items, 40);
-    struct jr_verdict verdict = decide(&spec, &history);
-    CU_ASSERT_TRUE(verdict.again);
-    CU_ASSERT_EQUAL(verdict.counted, 2);
-    spec.window_ms++;
-    verdict = decide(&spec, &history);
-    CU_ASSERT_FALSE(verdict.again);
-    CU_ASSERT_STRING_EQUAL(verdict.why, "restart.max is 3 within 3m");
+    CU_ASSERT_EQUAL(check(&policy, &history, NULL).counted, 2);
+    policy.restart.window_ms++;
+    (void)check(&policy, &history, "restart.max is 3 within 3m");
     items[38].started_ns -= 180 * FAKE_SECOND;
-    verdict = decide(&spec, &history);
-    CU_ASSERT_TRUE(verdict.again);
+    (void)check(&policy, &history, NULL);
 }
 
 TEST(waits_longer_each_time)
@@ -170,19 +172,16 @@ TEST(ends_a_stall)
     }
     items[3].failed = true;
     struct jr_history history = {.items = items, .count = 4};
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_STRING_EQUAL(
-        verdict.why, "the last 3 attempts got no further than step 120 (progress.stall is 2)");
+    verdict = check(&policy, &history,
+                    "the last 3 attempts got no further than step 120 (progress.stall is 2)");
     CU_ASSERT_EQUAL(verdict.stall.step, 120);
     policy.progress.stall = 4;
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_STRING_EQUAL(verdict.why, "restart.max is 3");
+    (void)check(&policy, &history, "restart.max is 3");
     policy = (struct jr_policy){.restart.max = 9, .progress.stall = 1};
     for (size_t i = 0; i < 4; i++)
         items[i].stepped = false;
     history.count = 2;
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_STRING_EQUAL(verdict.why, "the last attempt made no step (progress.stall is 1)");
+    (void)check(&policy, &history, "the last attempt made no step (progress.stall is 1)");
 }
 
 /* An attempt that is to be continued starts again by `requeue` alone, and as often as that
@@ -196,32 +195,22 @@ TEST(continues)
     struct jr_history history = make(items, 5);
     struct jr_verdict verdict;
     items[4] = (struct jr_attempt){.continues = JR_REQUEUE_PREEMPTED, .how = "was preempted"};
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_TRUE(verdict.again);
+    verdict = check(&policy, &history, NULL);
     CU_ASSERT_EQUAL(verdict.requeue, JR_REQUEUE_PREEMPTED);
     CU_ASSERT_EQUAL(verdict.requeued, 0);
     CU_ASSERT_EQUAL(verdict.wait_ms, 0);
     items[0].requeued = items[2].requeued = items[3].requeued = true;
     items[0].continues = items[3].continues = JR_REQUEUE_LOST_NODE;
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_FALSE(verdict.again);
-    CU_ASSERT_EQUAL(verdict.requeued, 2);
-    CU_ASSERT_STRING_EQUAL(verdict.why, "requeue.max is 2");
+    CU_ASSERT_EQUAL(check(&policy, &history, "requeue.max is 2").requeued, 2);
     policy.requeue = (struct jr_requeue){preempted, 1, 3};
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_TRUE(verdict.again);
+    (void)check(&policy, &history, NULL);
     items[4].left = "processes are left";
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_FALSE(verdict.again);
-    CU_ASSERT_STRING_EQUAL(verdict.why, "processes are left");
+    (void)check(&policy, &history, "processes are left");
     items[4].left = NULL;
     items[4].continues = JR_REQUEUE_DEADLINE;
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_FALSE(verdict.again);
-    CU_ASSERT_STRING_EQUAL(verdict.why, "");
+    (void)check(&policy, &history, "");
     items[4].continues = JR_REQUEUE_NONE;
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_FALSE(verdict.again);
+    (void)check(&policy, &history, "");
 }
 
 /* A lost node is a failure too, which `restart` may take where `requeue` does not; neither counts
@@ -236,24 +225,17 @@ TEST(counts_each_by_itself)
     struct jr_verdict verdict;
     items[0].requeued = items[2].requeued = true;
     items[0].continues = items[2].continues = JR_REQUEUE_DEADLINE;
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_TRUE(verdict.again);
+    verdict = check(&policy, &history, NULL);
     CU_ASSERT_EQUAL(verdict.requeue, JR_REQUEUE_NONE);
     CU_ASSERT_EQUAL(verdict.counted, 1);
     items[3].continues = JR_REQUEUE_LOST_NODE;
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_FALSE(verdict.again);
-    CU_ASSERT_STRING_EQUAL(verdict.why, "requeue.max is 1");
+    (void)check(&policy, &history, "requeue.max is 1");
     items[2].continues = JR_REQUEUE_NONE; /* the scheduler did it by itself */
     items[0].continues = JR_REQUEUE_NONE;
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_TRUE(verdict.again);
-    CU_ASSERT_EQUAL(verdict.requeued, 0);
+    CU_ASSERT_EQUAL(check(&policy, &history, NULL).requeued, 0);
     policy.requeue.on = deadline;
     policy.requeue.on_count = 1;
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_TRUE(verdict.again);
-    CU_ASSERT_EQUAL(verdict.requeue, JR_REQUEUE_NONE);
+    CU_ASSERT_EQUAL(check(&policy, &history, NULL).requeue, JR_REQUEUE_NONE);
 }
 
 /* A stall ends what would be continued, before `requeue.max` does. */
@@ -269,8 +251,8 @@ TEST(ends_a_stall_of_requeues)
                                        .continues = JR_REQUEUE_DEADLINE,
                                        .requeued = i < 2,
                                        .how = ""};
-    jr_restart_decide(&verdict, &policy, &history);
-    CU_ASSERT_FALSE(verdict.again);
+    verdict = check(&policy, &history,
+                    "the last 2 attempts got no further than step 7 (progress.stall is 2)");
     CU_ASSERT_EQUAL(verdict.stall.attempts, 2);
     items[2].best = 8;
     jr_restart_decide(&verdict, &policy, &history);

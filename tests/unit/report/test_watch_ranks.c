@@ -49,10 +49,8 @@ TEST(finds_what_hung_ranks_left)
 {
     struct fake fake RELEASE(fake_end) = {0};
     begin_hung(&fake);
-    check_stacks(&fake, "0-2", "0 2");
-    check_stacks(&fake, "0,1", "0");
-    check_stacks(&fake, "1", "");
-    check_stacks(&fake, "7", "");
+    EACH_PAIR(given, wanted, "0-2 => 0 2|0,1 => 0|1 => |7 => ")
+        check_stacks(&fake, given, wanted);
 }
 
 TEST(says_why_there_are_none)

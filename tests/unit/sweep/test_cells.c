@@ -290,37 +290,7 @@ TEST(are_chosen_by_number_or_values)
     }
 }
 
-static void check_choice(const char *text, const char *expected)
-{
-    struct jr_error err = {0};
-    size_t cell;
-    SWEPT(s, GRID, NULL);
-    CU_ASSERT_EQUAL(jr_cells_choose(&cell, &s.spec.cells, text, &err), -1);
-    JR_ASSERT_TEXT(err.text, expected);
-}
-
-TEST(say_which_ones_a_choice_leaves)
-{
-    check_choice("6", "there is no cell 6: the sweep has cells 0 to 5");
-    check_choice("vars.lr=0.01", "vars.lr=0.01 is true of 3 cells (3, 4, 5): "
-                                 "state more values, or a number");
-    check_choice("vars.lx=1", "'vars.lx' is not an axis of the sweep; the axes "
-                              "are vars.lr, vars.seed");
-    check_choice("latest", "'latest' is neither the number of a cell (0 to 5) "
-                           "nor its values (vars.lr=0.1,vars.seed=1)");
-    check_choice("vars.seed=4", "no cell has vars.seed=4: vars.seed is 1, 2 or 3");
-    check_choice("vars.lr=7", "no cell has vars.lr=7: vars.lr is 0.1 or 0.01");
-    check_choice("vars.lr=[1", "no cell has vars.lr=[1: vars.lr is 0.1 or 0.01");
-    check_choice("vars.lr=", "no cell has vars.lr=: vars.lr is 0.1 or 0.01");
-    check_choice("vars.seed=1,vars.lr=7", "no cell has vars.lr=7: vars.lr is 0.1 or 0.01");
-    check_choice("vars.see=1", "'vars.see' is not an axis of the sweep; the "
-                               "axes are vars.lr, vars.seed");
-    check_choice("x=1", "'x' is not an axis of the sweep; the axes are vars.lr, vars.seed");
-    check_choice("=1", "'=1' is neither the number of a cell (0 to 5) nor its "
-                       "values (vars.lr=0.1,vars.seed=1)");
-}
-
-static void check_choice_of(const char *body, const char *text, const char *expected)
+static void check_choice(const char *body, const char *text, const char *expected)
 {
     struct jr_error err = {0};
     size_t cell;
@@ -329,28 +299,51 @@ static void check_choice_of(const char *body, const char *text, const char *expe
     JR_ASSERT_TEXT(err.text, expected);
 }
 
+TEST(say_which_ones_a_choice_leaves)
+{
+    check_choice(GRID, "6", "there is no cell 6: the sweep has cells 0 to 5");
+    check_choice(GRID, "vars.lr=0.01",
+                 "vars.lr=0.01 is true of 3 cells (3, 4, 5): state more values, or a number");
+    check_choice(GRID, "vars.lx=1",
+                 "'vars.lx' is not an axis of the sweep; the axes are vars.lr, vars.seed");
+    check_choice(GRID, "latest",
+                 "'latest' is neither the number of a cell (0 to 5) "
+                 "nor its values (vars.lr=0.1,vars.seed=1)");
+    check_choice(GRID, "vars.seed=4", "no cell has vars.seed=4: vars.seed is 1, 2 or 3");
+    check_choice(GRID, "vars.lr=7", "no cell has vars.lr=7: vars.lr is 0.1 or 0.01");
+    check_choice(GRID, "vars.lr=[1", "no cell has vars.lr=[1: vars.lr is 0.1 or 0.01");
+    check_choice(GRID, "vars.lr=", "no cell has vars.lr=: vars.lr is 0.1 or 0.01");
+    check_choice(GRID, "vars.seed=1,vars.lr=7", "no cell has vars.lr=7: vars.lr is 0.1 or 0.01");
+    check_choice(GRID, "vars.see=1",
+                 "'vars.see' is not an axis of the sweep; the axes are vars.lr, vars.seed");
+    check_choice(GRID, "x=1", "'x' is not an axis of the sweep; the axes are vars.lr, vars.seed");
+    check_choice(GRID, "=1",
+                 "'=1' is neither the number of a cell (0 to 5) nor its "
+                 "values (vars.lr=0.1,vars.seed=1)");
+}
+
 /* Of many, the first are told. */
 TEST(say_the_first_of_many)
 {
     static const char two[] = "sweep: {axes: {vars.lr: [1, 2], vars.seed: {from: 1, to: 9}}}\n";
     static const char four[] = "sweep: {axes: {vars.lr: [1, 2], vars.seed: {from: 1, to: 4}}}\n";
-    check_choice_of(two, "vars.lr=2",
-                    "vars.lr=2 is true of 9 cells (9, 10, 11, 12, ...): state "
-                    "more values, or a number");
-    check_choice_of(four, "vars.lr=2",
-                    "vars.lr=2 is true of 4 cells (4, 5, 6, 7): state more values, or a number");
-    check_choice_of(two, "vars.seed=0",
-                    "no cell has vars.seed=0: vars.seed is 1, 2, 3, 4, 5, 6, 7, 8, ...");
-    check_choice_of("sweep: {axes: {vars.seed: {from: 1, to: 8}}}\n", "vars.seed=0",
-                    "no cell has vars.seed=0: vars.seed is 1, 2, 3, 4, 5, 6, 7 or 8");
-    check_choice_of("sweep: {axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4]]}}\n", "vars.x=0",
-                    "'vars.x' is not an axis of the sweep; the axes are vars.lr, vars.seed");
-    check_choice_of("sweep: {include: [{vars.lr: 1}, {vars.lr: 2}]}\n", "vars.x=0",
-                    "'vars.x' is not an axis of the sweep");
-    check_choice_of("sweep: {axes: {vars.lr: [1]}}\n", "vars.x=0",
-                    "'vars.x' is not an axis of the sweep; the axes are vars.lr");
-    check_choice_of("sweep: {axes: {vars.lr: [1]}}\n", "vars.lr=2",
-                    "no cell has vars.lr=2: vars.lr is 1");
+    check_choice(two, "vars.lr=2",
+                 "vars.lr=2 is true of 9 cells (9, 10, 11, 12, ...): state "
+                 "more values, or a number");
+    check_choice(four, "vars.lr=2",
+                 "vars.lr=2 is true of 4 cells (4, 5, 6, 7): state more values, or a number");
+    check_choice(two, "vars.seed=0",
+                 "no cell has vars.seed=0: vars.seed is 1, 2, 3, 4, 5, 6, 7, 8, ...");
+    check_choice("sweep: {axes: {vars.seed: {from: 1, to: 8}}}\n", "vars.seed=0",
+                 "no cell has vars.seed=0: vars.seed is 1, 2, 3, 4, 5, 6, 7 or 8");
+    check_choice("sweep: {axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4]]}}\n", "vars.x=0",
+                 "'vars.x' is not an axis of the sweep; the axes are vars.lr, vars.seed");
+    check_choice("sweep: {include: [{vars.lr: 1}, {vars.lr: 2}]}\n", "vars.x=0",
+                 "'vars.x' is not an axis of the sweep");
+    check_choice("sweep: {axes: {vars.lr: [1]}}\n", "vars.x=0",
+                 "'vars.x' is not an axis of the sweep; the axes are vars.lr");
+    check_choice("sweep: {axes: {vars.lr: [1]}}\n", "vars.lr=2",
+                 "no cell has vars.lr=2: vars.lr is 1");
 }
 
 TEST(say_the_first_of_many_axes)
@@ -363,7 +356,7 @@ TEST(say_the_first_of_many_axes)
          "'vars.x' is not an axis of the sweep; the axes are " EIGHT ", ..."}};
 #undef EIGHT
     for (size_t i = 0; i < 2; i++)
-        check_choice_of(vectors[i][0], "vars.x=0", vectors[i][1]);
+        check_choice(vectors[i][0], "vars.x=0", vectors[i][1]);
 }
 
 static void check_made_already(const char *body)
