@@ -73,6 +73,11 @@ static void end(struct desk *desk)
     scratch_end(&desk->scratch);
 }
 
+/* For the rest of the block. */
+#define DESK(name, ...)                                                                            \
+    struct desk name RELEASE(end);                                                                 \
+    begin(&name, __VA_ARGS__)
+
 static const char *shown(const struct desk *desk, int number)
 {
     static char text[2][PIECE * 4];
@@ -111,15 +116,13 @@ struct vector {
 
 static void check(const struct vector *vector)
 {
-    struct desk desk;
-    begin(&desk, &vector->console);
+    DESK(desk, &vector->console);
     for (size_t i = 0; i < 6 && vector->steps[i] != NULL; i++)
         play(&desk, vector->steps[i]);
     if (strcmp(shown(&desk, 0), vector->out) != 0)
         printf("\n    after %s", vector->steps[0]);
     JR_ASSERT_TEXT(shown(&desk, 0), vector->out);
     JR_ASSERT_TEXT(shown(&desk, 1), vector->err == NULL ? "" : vector->err);
-    end(&desk);
 }
 
 TEST(makes_lines_whole)
@@ -212,8 +215,7 @@ TEST(joins_lines_of_ranks)
 /* What stands around the ranks is part of the line. */
 TEST(keeps_other_prefixes_apart)
 {
-    struct desk desk;
-    begin(&desk, &(struct jr_console){.collapse = true});
+    DESK(desk, &(struct jr_console){.collapse = true});
     desk.ranks[5].around[0] = "[x";
     for (uint32_t i = 0; i < RANKS; i++)
         add(&desk, i, 0, "a\n");
@@ -222,15 +224,13 @@ TEST(keeps_other_prefixes_apart)
     add(&desk, 2, 0, "b\n");
     jr_line_writer_flush(&desk.lines);
     JR_ASSERT_TEXT(shown(&desk, 0), "[4,6] a\n[5] a\n[4] b\n[6] b\n");
-    end(&desk);
 }
 
 /* Ranks beyond the first word of bits, from a rank that is not 0 on. */
 TEST(knows_many_ranks)
 {
     static struct jr_plan_rank ranks[200];
-    struct desk desk;
-    begin(&desk, &(struct jr_console){.collapse = true});
+    DESK(desk, &(struct jr_console){.collapse = true});
     jr_line_writer_close(&desk.lines);
     for (uint32_t i = 0; i < 200; i++)
         ranks[i] = (struct jr_plan_rank){.rank = 1000 + i, .prefix = "", .around = {"", "="}};
@@ -243,7 +243,6 @@ TEST(knows_many_ranks)
         CU_ASSERT_EQUAL(jr_feed_add(&desk.lines.feeds[2 * i], "a\nb\n", 4), 4);
     jr_line_writer_flush(&desk.lines);
     JR_ASSERT_TEXT(shown(&desk, 0), "1000,1067,1134=a\n1000,1067,1134=b\n");
-    end(&desk);
 }
 
 /* The last line for which there is room waits with the others; with one more, or a byte more, the
@@ -283,8 +282,7 @@ TEST(bounds_what_waits)
 /* A line that came later waits longer. */
 TEST(lets_lines_go_one_after_the_other)
 {
-    struct desk desk;
-    begin(&desk, &(struct jr_console){.collapse = true});
+    DESK(desk, &(struct jr_console){.collapse = true});
     const uint64_t *at = &desk.lines.collapse->timer.at;
     add(&desk, 0, 0, "a\n");
     uint64_t until = jr_clock_ns() + JR_COLLAPSE_WAIT_NS * 9 / 10;
@@ -301,22 +299,19 @@ TEST(lets_lines_go_one_after_the_other)
     while (*at != 0)
         (void)jr_loop_turn(&desk.loop, false);
     JR_ASSERT_TEXT(shown(&desk, 0), "[4] a\n[5] b\n");
-    end(&desk);
 }
 
 /* A pattern that takes too many steps hides its line, and after a hundred of them nothing. */
 TEST(gives_up_a_pattern_that_takes_too_long)
 {
     static const char line[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\n";
-    struct desk desk;
-    begin(&desk, &(struct jr_console){.show = (char[]){"^(a+)+$"}});
+    DESK(desk, &(struct jr_console){.show = (char[]){"^(a+)+$"}});
     for (int i = 0; i < JR_FILTER_LIMITED_MOST; i++)
         add(&desk, 0, 0, line);
     JR_ASSERT_TEXT(shown(&desk, 0), "");
     CU_ASSERT_EQUAL(desk.lines.limited, JR_FILTER_LIMITED_MOST);
     add(&desk, 0, 0, line);
     CU_ASSERT_EQUAL(strlen(shown(&desk, 0)), 4 + strlen(line));
-    end(&desk);
 }
 
 /* Turn the loop until the console shows a text, or nothing more will happen. */
@@ -365,8 +360,7 @@ TEST(shows_an_unfinished_line_after_a_while)
 TEST(shows_unfinished_lines_one_by_one)
 {
     static const uint64_t hour_ns = 3600 * UINT64_C(1000000000);
-    struct desk desk;
-    begin(&desk, &(struct jr_console){.partial_ms = 3600000});
+    DESK(desk, &(struct jr_console){.partial_ms = 3600000});
     struct jr_feed *first = desk.feeds[1][0], *second = desk.feeds[0][0], *third = desk.feeds[1][1];
     add(&desk, 1, 0, "first");
     add(&desk, 0, 0, "second");
@@ -385,14 +379,12 @@ TEST(shows_unfinished_lines_one_by_one)
     desk.lines.partial.due(desk.lines.partial.owner);
     JR_ASSERT_TEXT(shown(&desk, 1), "[5] third\\\n");
     CU_ASSERT_EQUAL(desk.lines.partial.at, 0);
-    end(&desk);
 }
 
 TEST(breaks_a_line_that_does_not_end)
 {
     static char wide[PIECE + 1];
-    struct desk desk;
-    begin(&desk, &(struct jr_console){0});
+    DESK(desk, &(struct jr_console){0});
     memset(wide, 'w', PIECE);
     CU_ASSERT_EQUAL(jr_feed_add(desk.feeds[0][0], wide, PIECE - 1), PIECE - 1);
     CU_ASSERT_EQUAL(strlen(shown(&desk, 0)), 0);
@@ -402,15 +394,13 @@ TEST(breaks_a_line_that_does_not_end)
     JR_ASSERT_TEXT(text + 4 + PIECE, "\\\n");
     add(&desk, 0, 0, "x\n");
     JR_ASSERT_TEXT(shown(&desk, 0) + 4 + PIECE + 2, "[4] x\n");
-    end(&desk);
 }
 
 /* Its beginning decides of a line that is shown in pieces. */
 TEST(hides_all_of_a_line)
 {
     static char wide[PIECE + 1];
-    struct desk desk;
-    begin(&desk, &(struct jr_console){.hide = (char[]){"^ww"}});
+    DESK(desk, &(struct jr_console){.hide = (char[]){"^ww"}});
     memset(wide, 'w', PIECE);
     CU_ASSERT_EQUAL(jr_feed_add(desk.feeds[0][0], wide, PIECE), PIECE);
     add(&desk, 0, 0, "x\ny\n");
@@ -419,7 +409,6 @@ TEST(hides_all_of_a_line)
     CU_ASSERT_EQUAL(jr_feed_add(desk.feeds[0][0], wide, PIECE), PIECE);
     add(&desk, 0, 0, "ww\nww\n");
     CU_ASSERT_EQUAL(strlen(shown(&desk, 0)), 6 + 4 + PIECE + 2 + 4 + 3);
-    end(&desk);
 }
 
 /* Lines are given back while the console is full. */
@@ -434,8 +423,7 @@ TEST(takes_no_more_than_the_console)
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = i % 64 == 63 ? '\n' : 'a';
     size_t taken = jr_feed_add(desk.feeds[0][0], bytes, sizeof bytes);
-    CU_ASSERT_TRUE(taken > 1 << 20 && taken < sizeof bytes);
-    CU_ASSERT_EQUAL(taken % 64, 0);
+    CU_ASSERT_TRUE(taken > 1 << 20 && taken < sizeof bytes && taken % 64 == 0);
     CU_ASSERT_EQUAL(jr_feed_add(desk.feeds[0][0], bytes, 64), 0);
     CU_ASSERT_EQUAL(jr_feed_add(desk.feeds[1][0], bytes, 64), 0);
     (void)close(ends[0]);
@@ -543,17 +531,14 @@ TEST(keeps_a_bar_that_is_hidden_off_the_terminal)
  * of that only. */
 TEST(keeps_the_last_state_of_a_bar)
 {
-    struct desk desk;
-    begin(&desk, &(struct jr_console){0});
+    DESK(desk, &(struct jr_console){0});
     for (int i = 0; i < 100000; i++)
         add(&desk, 0, 0, "\r  7% done");
-    CU_ASSERT_TRUE(desk.feeds[0][0]->rest_len < 32);
-    CU_ASSERT_TRUE(desk.feeds[0][0]->rest_bytes < 32);
+    CU_ASSERT_TRUE(desk.feeds[0][0]->rest_len < 32 && desk.feeds[0][0]->rest_bytes < 32);
     CU_ASSERT_TRUE(desk.feeds[0][0]->rest_bytes >= 9);
     add(&desk, 0, 0, "\n");
     JR_ASSERT_TEXT(shown(&desk, 0), "[4]   7% done\n");
     CU_ASSERT_EQUAL(desk.feeds[0][0]->rest_bytes, 0);
-    end(&desk);
 }
 
 TEST(refuses_a_pattern_that_is_none)

@@ -63,12 +63,16 @@ static unsigned count_open(const struct fixture *fixture)
 
 static void end(struct fixture *fixture)
 {
-    CU_ASSERT_EQUAL(fixture->all.open, 0);
-    CU_ASSERT_EQUAL(count_open(fixture), 0);
+    CU_ASSERT_TRUE(fixture->all.open == 0 && count_open(fixture) == 0);
     CU_ASSERT_EQUAL(faccessat(fixture->scratch.fd, NAME ".next", F_OK, 0), -1);
     jr_buf_release(&fixture->sent);
     scratch_end(&fixture->scratch);
 }
+
+/* For the rest of the block. */
+#define FIXTURE(name, ...)                                                                         \
+    struct fixture name RELEASE(end);                                                              \
+    begin(&name, __VA_ARGS__)
 
 static void send_bytes(struct fixture *fixture, struct jr_log_file *file, const char *bytes,
                        size_t len)
@@ -88,18 +92,15 @@ static uint64_t check_file(const struct fixture *fixture, bool lines)
     CU_ASSERT_TRUE(held.len <= fixture->limit);
     char *mark = held.len == 0 ? NULL : strstr(held.data, "[jobrun: log_");
     if (mark == NULL) {
-        CU_ASSERT_EQUAL(held.len, sent->len);
-        CU_ASSERT_EQUAL(memcmp(held.data, sent->data, sent->len), 0);
+        CU_ASSERT_TRUE(held.len == sent->len && memcmp(held.data, sent->data, sent->len) == 0);
         jr_buf_release(&held);
         return 0;
     }
-    CU_ASSERT_EQUAL(sscanf(mark, "[jobrun: log_limit: %" SCNu64, &dropped), 1);
-    CU_ASSERT_EQUAL(mark[-1], '\n');
+    CU_ASSERT_TRUE(sscanf(mark, "[jobrun: log_limit: %" SCNu64, &dropped) == 1 && mark[-1] == '\n');
     struct jr_log_gap gap;
     int fd = openat(fixture->all.dir_fd, NAME, O_RDONLY | O_CLOEXEC);
     CU_ASSERT_TRUE(jr_log_gap_find(fd, &gap));
-    CU_ASSERT_EQUAL(gap.at, (uint64_t)(mark - held.data));
-    CU_ASSERT_EQUAL(gap.dropped, dropped);
+    CU_ASSERT_TRUE(gap.at == (uint64_t)(mark - held.data) && gap.dropped == dropped);
     CU_ASSERT_EQUAL(mark[gap.len - 1], '\n');
     size_t head = (size_t)(mark - held.data) - !lines;
     const char *tail = strchr(mark, '\n') + 1;
@@ -137,11 +138,10 @@ TEST(keeps_beginning_and_end)
         {4U << 20, 262144, 20000000, 100},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct fixture fixture;
         struct jr_log_file file;
         size_t line = vectors[i].line, chunk = vectors[i].chunk;
         char *bytes = malloc(chunk);
-        begin(&fixture, vectors[i].limit, 4);
+        FIXTURE(fixture, vectors[i].limit, 4);
         open_file(&fixture, &file, NAME);
         for (size_t at = 0; at < vectors[i].total;) {
             for (size_t n = 0; n < chunk; n++, at++)
@@ -154,7 +154,6 @@ TEST(keeps_beginning_and_end)
         jr_log_file_end(&file);
         (void)check_file(&fixture, line != 0);
         free(bytes);
-        end(&fixture);
     }
 }
 
@@ -166,11 +165,10 @@ TEST(borrows_descriptors)
     memset(bytes, 'x', sizeof bytes - 1);
     bytes[sizeof bytes - 1] = '\n';
     for (int i = 0; i < 2; i++) {
-        struct fixture fixture;
         struct jr_log_file files[7];
         char names[7][8];
         struct stat st;
-        begin(&fixture, limits[i], 3);
+        FIXTURE(fixture, limits[i], 3);
         for (int n = 0; n < 7; n++) {
             (void)snprintf(names[n], sizeof names[n], "%d", n);
             open_file(&fixture, &files[n], names[n]);
@@ -179,8 +177,7 @@ TEST(borrows_descriptors)
         for (int turn = 0; turn < 700; turn++) {
             struct jr_log_file *file = &files[turn * 3 % 7];
             CU_ASSERT_EQUAL(jr_log_file_write(file, bytes, sizeof bytes), 0);
-            CU_ASSERT_TRUE(count_open(&fixture) <= 3);
-            CU_ASSERT_EQUAL(count_open(&fixture), fixture.all.open);
+            CU_ASSERT_TRUE(count_open(&fixture) <= 3 && count_open(&fixture) == fixture.all.open);
         }
         for (int n = 0; n < 7; n++) {
             uint64_t dropped = jr_log_file_dropped(&files[n]);
@@ -189,16 +186,14 @@ TEST(borrows_descriptors)
             CU_ASSERT_EQUAL(dropped > 0, limits[i] != 0);
             CU_ASSERT_EQUAL((uint64_t)st.st_size >= 100000, dropped == 0);
         }
-        end(&fixture);
     }
 }
 
 /* What is put in a file's place is not written to, nor waited for. */
 TEST(follows_no_trap)
 {
-    struct fixture fixture;
     struct jr_log_file a, b;
-    begin(&fixture, 0, 1);
+    FIXTURE(fixture, 0, 1);
     for (int trap = 0; trap < 2; trap++) {
         open_file(&fixture, &a, "a");
         open_file(&fixture, &b, "b");
@@ -216,17 +211,15 @@ TEST(follows_no_trap)
         (void)unlinkat(fixture.all.dir_fd, "a", 0);
         (void)unlinkat(fixture.all.dir_fd, "b", 0);
     }
-    end(&fixture);
 }
 
 /* A file is there once there is something in it, or it is asked for. Two streams that go to one
  * file make it once, and what a rank has put into it before stays. */
 TEST(makes_a_file_when_there_is_something_to_write)
 {
-    struct fixture fixture;
     struct jr_log_file file, same;
     struct stat st;
-    begin(&fixture, 0, 4);
+    FIXTURE(fixture, 0, 4);
     int dir = fixture.all.dir_fd;
     open_file(&fixture, &file, NAME);
     open_file(&fixture, &same, NAME);
@@ -251,17 +244,15 @@ TEST(makes_a_file_when_there_is_something_to_write)
     CU_ASSERT_EQUAL(fstatat(dir, NAME, &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_size, 0);
     jr_log_file_end(&file);
-    end(&fixture);
 }
 
 /* What stands in the place of a file before that is made: a plain file of ours is added to; one
  * that has another name, too, a link, or no file is refused, by the first write. */
 TEST(refuses_what_stands_in_its_place)
 {
-    struct fixture fixture;
     struct jr_log_file file;
     struct stat st;
-    begin(&fixture, 0, 4);
+    FIXTURE(fixture, 0, 4);
     int dir = fixture.all.dir_fd;
     (void)close(openat(dir, "other", O_WRONLY | O_CREAT, 0600));
     CU_ASSERT_EQUAL_FATAL(linkat(dir, "other", dir, "hard", 0), 0);
@@ -282,16 +273,14 @@ TEST(refuses_what_stands_in_its_place)
     CU_ASSERT_EQUAL(fstatat(dir, "other", &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_size, 0);
     CU_ASSERT_EQUAL(faccessat(dir, "gone", F_OK, 0), -1);
-    end(&fixture);
 }
 
 /* Who saves a run by hard links while it goes on does not end its logs. */
 TEST(goes_on_where_it_has_another_name)
 {
-    struct fixture fixture;
     struct jr_log_file a, b;
     struct stat st;
-    begin(&fixture, 0, 1);
+    FIXTURE(fixture, 0, 1);
     int dir = fixture.all.dir_fd;
     open_file(&fixture, &a, "a");
     open_file(&fixture, &b, "b");
@@ -303,15 +292,13 @@ TEST(goes_on_where_it_has_another_name)
     CU_ASSERT_EQUAL(st.st_size, 2);
     jr_log_file_end(&a);
     jr_log_file_end(&b);
-    end(&fixture);
 }
 
 /* A rank may move its folder away and leave a link in its place. */
 TEST(follows_no_link_when_it_opens_again)
 {
-    struct fixture fixture;
     struct jr_log_file a = JR_LOG_FILE_NONE, b = JR_LOG_FILE_NONE;
-    begin(&fixture, 0, 1);
+    FIXTURE(fixture, 0, 1);
     int dir = fixture.all.dir_fd;
     (void)mkdirat(dir, "a", 0700);
     (void)mkdirat(dir, "outside", 0700);
@@ -324,7 +311,6 @@ TEST(follows_no_link_when_it_opens_again)
     jr_log_file_end(&a);
     jr_log_file_end(&b);
     CU_ASSERT_EQUAL(unlinkat(dir, "outside", AT_REMOVEDIR), 0); /* nothing is in it */
-    end(&fixture);
 }
 
 /* Whatever is left out by now, each byte is found, or told to be missing. */
@@ -349,11 +335,10 @@ static void check_read(const struct fixture *fixture, const struct jr_log_file *
 
 TEST(finds_what_it_has_kept)
 {
-    struct fixture fixture;
     struct jr_log_file file;
     char line[3000];
     unsigned seed = 1;
-    begin(&fixture, JR_LOG_LIMIT_LEAST, 4);
+    FIXTURE(fixture, JR_LOG_LIMIT_LEAST, 4);
     open_file(&fixture, &file, NAME);
     for (int i = 0; i < 1000; i++) {
         size_t len = (size_t)(rand_r(&seed) % (i % 100 == 0 ? 3000 : 200)) + 1;
@@ -365,7 +350,6 @@ TEST(finds_what_it_has_kept)
     }
     CU_ASSERT_TRUE(jr_log_file_dropped(&file) > 0);
     jr_log_file_end(&file);
-    end(&fixture);
 }
 
 /* Write lines until that fails; returns errno then. */
@@ -383,18 +367,16 @@ static int fail(struct jr_log_file *file)
 /* A rank that empties its own log, or puts something where FILE.next is to be. */
 TEST(tells_what_it_cannot_cut)
 {
-    struct fixture fixture;
     struct jr_log_file file;
     static char line[1000];
     memset(line, 'z', sizeof line - 1);
     line[sizeof line - 1] = '\n';
-    begin(&fixture, JR_LOG_LIMIT_LEAST, 4);
+    FIXTURE(fixture, JR_LOG_LIMIT_LEAST, 4);
     int dir = fixture.all.dir_fd;
 
     open_file(&fixture, &file, NAME);
     CU_ASSERT_EQUAL(mkdirat(dir, NAME ".next", 0700), 0);
-    CU_ASSERT_EQUAL(fail(&file), EEXIST);
-    CU_ASSERT_EQUAL(jr_log_file_dropped(&file), 0);
+    CU_ASSERT_TRUE(fail(&file) == EEXIST && jr_log_file_dropped(&file) == 0);
     jr_log_file_end(&file);
     CU_ASSERT_EQUAL(unlinkat(dir, NAME ".next", AT_REMOVEDIR), 0);
     (void)unlinkat(dir, NAME, 0);
@@ -402,16 +384,14 @@ TEST(tells_what_it_cannot_cut)
     open_file(&fixture, &file, NAME); /* emptied before its head is known */
     for (int i = 0; i < 35; i++)
         CU_ASSERT_EQUAL(jr_log_file_write(&file, line, sizeof line), 0);
-    CU_ASSERT_EQUAL(ftruncate(file.fd, 0), 0);
-    CU_ASSERT_EQUAL(fail(&file), EIO);
+    CU_ASSERT_TRUE(ftruncate(file.fd, 0) == 0 && fail(&file) == EIO);
     jr_log_file_end(&file);
     (void)unlinkat(dir, NAME, 0);
 
     open_file(&fixture, &file, NAME); /* and after that */
     while (file.cut == 0 || file.next_cut != 0)
         CU_ASSERT_EQUAL(jr_log_file_write(&file, line, sizeof line), 0);
-    CU_ASSERT_EQUAL(ftruncate(file.fd, 100), 0);
-    CU_ASSERT_EQUAL(fail(&file), EIO);
+    CU_ASSERT_TRUE(ftruncate(file.fd, 100) == 0 && fail(&file) == EIO);
     jr_log_file_end(&file);
     (void)unlinkat(dir, NAME, 0);
     (void)unlinkat(dir, NAME ".next", 0);
@@ -420,10 +400,8 @@ TEST(tells_what_it_cannot_cut)
     while (file.next_cut == 0)
         CU_ASSERT_EQUAL(jr_log_file_write(&file, line, sizeof line), 0);
     CU_ASSERT_EQUAL(unlinkat(dir, NAME ".next", 0), 0);
-    CU_ASSERT_EQUAL(fail(&file), ENOENT);
-    CU_ASSERT_EQUAL(jr_log_file_dropped(&file), 0);
+    CU_ASSERT_TRUE(fail(&file) == ENOENT && jr_log_file_dropped(&file) == 0);
     jr_log_file_end(&file);
-    end(&fixture);
 }
 
 /* There is no name for FILE.next: by one byte, and by more. */
@@ -431,7 +409,6 @@ TEST(tells_of_a_path_that_is_too_long)
 {
     static const size_t lengths[] = {PATH_MAX - 5, PATH_MAX - 3};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        struct fixture fixture;
         struct jr_log_file file;
         char path[PATH_MAX] = "";
         size_t dots = lengths[i] - 3;
@@ -439,21 +416,19 @@ TEST(tells_of_a_path_that_is_too_long)
             memcpy(path + at, "./", 3);
         memcpy(path + dots, "log", 4);
         CU_ASSERT_EQUAL(strlen(path), lengths[i]);
-        begin(&fixture, JR_LOG_LIMIT_LEAST, 4);
+        FIXTURE(fixture, JR_LOG_LIMIT_LEAST, 4);
         open_file(&fixture, &file, path);
         CU_ASSERT_EQUAL(fail(&file), ENAMETOOLONG);
         jr_log_file_end(&file);
         CU_ASSERT_EQUAL(faccessat(fixture.all.dir_fd, "log", F_OK, 0), 0);
-        end(&fixture);
     }
 }
 
 /* What a runner that was killed has left. */
 TEST(tidies_up)
 {
-    struct fixture fixture;
     struct jr_log_file file;
-    begin(&fixture, 0, 4);
+    FIXTURE(fixture, 0, 4);
     int dir = fixture.all.dir_fd;
     open_file(&fixture, &file, NAME);
     CU_ASSERT_EQUAL(jr_log_file_write(&file, "x", 1), 0);
@@ -462,7 +437,6 @@ TEST(tidies_up)
     CU_ASSERT_EQUAL(faccessat(dir, NAME, F_OK, 0), 0);
     CU_ASSERT_EQUAL(faccessat(dir, NAME ".next", F_OK, 0), -1);
     jr_log_file_end(&file);
-    end(&fixture);
 }
 
 #define MARKER    "[jobrun: log_limit: 123 bytes left out here]\n"
@@ -501,8 +475,7 @@ TEST(finds_no_other_line)
         "[jobrun: log_limit: ",
         "[jobrun: console: 123 bytes left out here]\n",
     };
-    struct scratch scratch;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct jr_log_gap gap = {1, 2, 3};
         int fd = open_text(&scratch, texts[i]);
@@ -514,7 +487,6 @@ TEST(finds_no_other_line)
     struct jr_log_gap gap = {1, 2, 3};
     CU_ASSERT_FALSE(jr_log_gap_find(-1, &gap));
     CU_ASSERT_TRUE(is_nothing(&gap));
-    scratch_end(&scratch);
 }
 
 TEST(finds_the_line)
@@ -531,28 +503,24 @@ TEST(finds_the_line)
         {"[jobrun: log_limit: x]\n[jobrun: log_limit: 7 bytes left out here]\n", 23, 7},
         {"[jobrun: log_limit: 18446744073709551614 bytes left out here]\n", 0, UINT64_MAX - 1},
     };
-    struct scratch scratch;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct jr_log_gap gap = {0};
         int fd = open_text(&scratch, vectors[i].text);
         CU_ASSERT_TRUE(jr_log_gap_find(fd, &gap));
-        CU_ASSERT_EQUAL(gap.at, vectors[i].at);
-        CU_ASSERT_EQUAL(gap.dropped, vectors[i].dropped);
+        CU_ASSERT_TRUE(gap.at == vectors[i].at && gap.dropped == vectors[i].dropped);
         const char *line = vectors[i].text + gap.at;
         CU_ASSERT_EQUAL(gap.len, (uint64_t)(strchr(line, '\n') + 1 - line));
         (void)close(fd);
     }
-    scratch_end(&scratch);
 }
 
 /* It is looked for where it can be, and no farther. */
 TEST(looks_only_at_the_beginning)
 {
     static char text[(1 << 20) + 8192];
-    struct scratch scratch;
     struct jr_log_gap gap;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     for (size_t at = 1 << 20; at <= (1 << 20) + 4096; at += 2048) {
         memset(text, 'x', sizeof text - 1);
         text[at - 1] = '\n';
@@ -561,7 +529,6 @@ TEST(looks_only_at_the_beginning)
         CU_ASSERT_EQUAL(jr_log_gap_find(fd, &gap), at < (1 << 20) + 4096);
         (void)close(fd);
     }
-    scratch_end(&scratch);
 }
 
 /* Where bytes of the stream end in a file whose beginning has `head` bytes and ends with a newline,
@@ -573,8 +540,7 @@ TEST(finds_the_place)
         uint64_t head;
         bool newline;
     } files[] = {{HALF, true}, {HALF, false}, {HALF - 10, true}};
-    struct scratch scratch;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         static char text[LIMIT];
         uint64_t head = files[i].head, at = head + !files[i].newline;
@@ -601,5 +567,4 @@ TEST(finds_the_place)
         }
         (void)close(fd);
     }
-    scratch_end(&scratch);
 }

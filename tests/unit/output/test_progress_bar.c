@@ -213,8 +213,7 @@ TEST(stands_with_what_is_told)
     progress->job.step = 60;
     text = stand(progress, true, 150, &stands);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "rank 1 is 4 steps behind"));
-    CU_ASSERT_PTR_NULL(strstr(text, "left"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\xe2"));
+    CU_ASSERT_TRUE(strstr(text, "left") == NULL && strstr(text, "\xe2") != NULL);
     progress->job.step = 59;
     CU_ASSERT_PTR_NOT_NULL(strstr(stand(progress, true, 150, &stands), "left 1s"));
     jr_progress_free(progress);

@@ -83,6 +83,11 @@ static void end(struct desk *desk)
     scratch_end(&desk->scratch);
 }
 
+/* For the rest of the block. */
+#define DESK(name)                                                                                 \
+    struct desk name RELEASE(end);                                                                 \
+    begin(&name)
+
 /* Begin a stream of a rank, with a file at `path` where that is not NULL. */
 static void add_stream(struct desk *desk, uint32_t i, int number, const char *path)
 {
@@ -150,9 +155,8 @@ static unsigned count_events(struct desk *desk, const char *name)
 
 TEST(writes_files_and_shows_lines)
 {
-    struct desk desk;
     uint64_t before = jr_clock_ns();
-    begin(&desk);
+    DESK(desk);
     add_stream(&desk, 0, 0, "0.out");
     add_stream(&desk, 0, 1, "0.err");
     add_stream(&desk, 1, 0, "1.out");
@@ -162,8 +166,7 @@ TEST(writes_files_and_shows_lines)
     JR_ASSERT_TEXT(content(&desk, "0.out"), "one\ntw");
     JR_ASSERT_TEXT(content(&desk, "0.err"), "err\n");
     JR_ASSERT_TEXT(shown(&desk), "0 one\n");
-    CU_ASSERT_TRUE(desk.outcomes[0].heard_ns >= before);
-    CU_ASSERT_EQUAL(desk.outcomes[1].heard_ns, 0);
+    CU_ASSERT_TRUE(desk.outcomes[0].heard_ns >= before && desk.outcomes[1].heard_ns == 0);
     CU_ASSERT_EQUAL(count_events(&desk, "first_output"), 2);
     put(&desk, 0, 0, "o\n");
     put(&desk, 1, 0, "last");
@@ -171,30 +174,25 @@ TEST(writes_files_and_shows_lines)
     JR_ASSERT_TEXT(shown(&desk), "0 two\n");
     CU_ASSERT_EQUAL(count_events(&desk, "first_output"), 3);
     CU_ASSERT_EQUAL(count_events(&desk, "\"rank\":1,\"stream\":1"), 1);
-    CU_ASSERT_EQUAL(count_events(&desk, "\"rank\":0,\"stream\":2"), 1);
-    CU_ASSERT_EQUAL(desk.tee.open, 3);
+    CU_ASSERT_TRUE(count_events(&desk, "\"rank\":0,\"stream\":2") == 1 && desk.tee.open == 3);
     CU_ASSERT_EQUAL(desk.tee.files.open, 3);
     end_stream(&desk, 1, 0);
     turn(&desk);
-    CU_ASSERT_EQUAL(desk.tee.open, 2);
-    CU_ASSERT_EQUAL(desk.tee.files.open, 2);
+    CU_ASSERT_TRUE(desk.tee.open == 2 && desk.tee.files.open == 2);
     JR_ASSERT_TEXT(shown(&desk), "1 last\n");
     JR_ASSERT_TEXT(content(&desk, "1.out"), "last");
-    end(&desk);
 }
 
 /* Bytes that wait in the pipe are counted, and can be fetched. */
 TEST(counts_and_pulls)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     add_stream(&desk, 0, 0, "0.out");
     add_stream(&desk, 1, 1, "1.err");
     CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 0, 0), 0);
     put(&desk, 0, 0, "12345\n");
     put(&desk, 1, 1, "123\n");
-    CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 0, 0), 6);
-    CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 0, 1), 0);
+    CU_ASSERT_TRUE(jr_tee_bytes(&desk.tee, 0, 0) == 6 && jr_tee_bytes(&desk.tee, 0, 1) == 0);
     CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 1, 1), 4);
     jr_tee_pull(&desk.tee, 0, 0);
     jr_tee_pull(&desk.tee, 0, 1); /* which is none of ours */
@@ -208,7 +206,6 @@ TEST(counts_and_pulls)
     turn(&desk);
     CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 0, 0), 8); /* it has ended */
     jr_tee_pull(&desk.tee, 0, 0);
-    end(&desk);
 }
 
 /* A rank that was not started has no stream, not even standard input. */
@@ -223,8 +220,7 @@ TEST(leaves_other_descriptors_alone)
     begin(&desk);
     add_stream(&desk, 1, 0, "1.out");
     for (uint32_t i = 0; i <= RANKS; i++) {
-        CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, i, 0), 0);
-        CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, i, 1), 0);
+        CU_ASSERT_TRUE(jr_tee_bytes(&desk.tee, i, 0) == 0 && jr_tee_bytes(&desk.tee, i, 1) == 0);
     }
     jr_tee_drain(&desk.tee);
     CU_ASSERT_EQUAL(read(0, bytes, sizeof bytes), 5);
@@ -240,8 +236,7 @@ TEST(leaves_other_descriptors_alone)
  * and nothing else. */
 TEST(tells_of_a_file_that_failed)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "taken", 0700), 0);
     add_stream(&desk, 1, 0, "taken");
     put(&desk, 1, 0, "a\n");
@@ -254,15 +249,13 @@ TEST(tells_of_a_file_that_failed)
     turn(&desk);
     JR_ASSERT_TEXT(shown(&desk), "1 b\n");
     CU_ASSERT_EQUAL(count_events(&desk, "\"log_failed\""), 1);
-    end(&desk);
 }
 
 /* A rank that is silent has no file for a while, and none at all where it ends before that; one
  * that runs longer has its files, and keeps them. */
 TEST(makes_the_files_of_silent_streams_late)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     add_stream(&desk, 0, 0, "0.out");
     add_stream(&desk, 1, 0, "1.out");
     add_stream(&desk, 1, 1, "1.err");
@@ -286,14 +279,12 @@ TEST(makes_the_files_of_silent_streams_late)
     turn(&desk);
     JR_ASSERT_TEXT(content(&desk, "1.out"), "a\n");
     CU_ASSERT_EQUAL(desk.outcomes[1].log_errno, 0);
-    end(&desk);
 }
 
 TEST(keeps_to_the_limit_of_a_file)
 {
     static char limit[] = "64K", line[1025];
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     desk.policy.log_limit = limit;
     desk.tee.limit = 64 << 10;
     desk.ranks[0].limited = true;
@@ -309,8 +300,7 @@ TEST(keeps_to_the_limit_of_a_file)
         turn(&desk);
     }
     CU_ASSERT_EQUAL(desk.tee.streams[0].file.limit, 64 << 10);
-    CU_ASSERT_EQUAL(desk.tee.streams[2].file.limit, 0);
-    CU_ASSERT_TRUE(desk.outcomes[0].dropped[0] > 64 << 10);
+    CU_ASSERT_TRUE(desk.tee.streams[2].file.limit == 0 && desk.outcomes[0].dropped[0] > 64 << 10);
     CU_ASSERT_EQUAL(desk.outcomes[0].dropped[1], 0);
     CU_ASSERT_EQUAL(desk.outcomes[1].dropped[0], 0); /* it has no limit */
     struct stat st;
@@ -319,7 +309,6 @@ TEST(keeps_to_the_limit_of_a_file)
     CU_ASSERT_EQUAL(fstatat(desk.scratch.fd, "1.out", &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_size, 200 << 10);
     JR_ASSERT_TEXT(shown(&desk), "");
-    end(&desk);
 }
 
 /* `count` lines of 1000 bytes, as far as the pipe takes them; how many. */
@@ -360,8 +349,7 @@ static size_t drain_console(struct desk *desk)
 /* Without a file a rank waits for the console; what it wrote comes later. */
 TEST(holds_a_rank_that_has_no_file)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     desk.ranks[0].out = JR_SINK_CONSOLE;
     add_stream(&desk, 0, 0, NULL);
     unsigned lines = pour(&desk, 0, 5000);
@@ -371,38 +359,29 @@ TEST(holds_a_rank_that_has_no_file)
     uint64_t waiting = jr_tee_bytes(&desk.tee, 0, 0);
     CU_ASSERT_EQUAL(waiting, lines * 1000);
     jr_tee_pull(&desk.tee, 0, 0); /* neither does this take any */
-    CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 0, 0), waiting);
-    CU_ASSERT_TRUE(desk.tee.streams[0].total < waiting);
-    CU_ASSERT_EQUAL(drain_console(&desk), lines * 1002);
-    CU_ASSERT_EQUAL(desk.tee.streams[0].total, waiting);
-    CU_ASSERT_FALSE(desk.tee.streams[0].follower.feed->held);
-    CU_ASSERT_EQUAL(pour(&desk, 0, 1), 1);
+    CU_ASSERT_TRUE(jr_tee_bytes(&desk.tee, 0, 0) == waiting && desk.tee.streams[0].total < waiting);
+    CU_ASSERT_TRUE(drain_console(&desk) == lines * 1002 && desk.tee.streams[0].total == waiting);
+    CU_ASSERT_TRUE(!desk.tee.streams[0].follower.feed->held && pour(&desk, 0, 1) == 1);
     CU_ASSERT_EQUAL(drain_console(&desk), 1002);
-    end(&desk);
 }
 
 /* With a file it goes on, and the console catches up from there, to the end of a line that has
  * none. */
 TEST(lets_a_rank_with_a_file_go_on)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     add_stream(&desk, 0, 0, "0.out");
-    CU_ASSERT_EQUAL(pour(&desk, 0, 5000), 5000);
-    CU_ASSERT_TRUE(desk.tee.streams[0].follower.shown.behind);
+    CU_ASSERT_TRUE(pour(&desk, 0, 5000) == 5000 && desk.tee.streams[0].follower.shown.behind);
     struct stat st;
     CU_ASSERT_EQUAL(fstatat(desk.scratch.fd, "0.out", &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_size, 5000000);
     CU_ASSERT_EQUAL(drain_console(&desk), 5000 * 1002);
-    CU_ASSERT_FALSE(desk.tee.streams[0].follower.shown.behind);
-    CU_ASSERT_EQUAL(pour(&desk, 0, 3000), 3000);
+    CU_ASSERT_TRUE(!desk.tee.streams[0].follower.shown.behind && pour(&desk, 0, 3000) == 3000);
     CU_ASSERT_TRUE(desk.tee.streams[0].follower.shown.behind);
     put(&desk, 0, 0, "last");
     end_stream(&desk, 0, 0);
     turn(&desk);
-    CU_ASSERT_EQUAL(desk.tee.open, 0);
-    CU_ASSERT_EQUAL(drain_console(&desk), 3000 * 1002 + strlen("0 last\n"));
-    end(&desk);
+    CU_ASSERT_TRUE(desk.tee.open == 0 && drain_console(&desk) == 3000 * 1002 + strlen("0 last\n"));
 }
 
 /* Two streams in one file: what one's console lacks cannot be read from it. */
@@ -410,10 +389,9 @@ TEST(tells_what_a_shared_file_cannot_give)
 {
     static const char note[] = "0 [jobrun: ";
     static char text[3 << 20];
-    struct desk desk;
     size_t got = 0;
     ssize_t len;
-    begin(&desk);
+    DESK(desk);
     desk.ranks[0].err_path = "0.both";
     add_stream(&desk, 0, 0, "0.both");
     CU_ASSERT_EQUAL(pour(&desk, 0, 3000), 3000);
@@ -431,15 +409,13 @@ TEST(tells_what_a_shared_file_cannot_give)
     struct stat st;
     CU_ASSERT_EQUAL(fstatat(desk.scratch.fd, "0.both", &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_size, 3000000);
-    end(&desk);
 }
 
 /* At the end: all that is in the pipes is taken, whoever still holds them, and what the console has
  * not shown is left for later. */
 TEST(leaves_what_was_not_shown)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     add_stream(&desk, 0, 0, "0.out");
     add_stream(&desk, 1, 0, "1.out");
     CU_ASSERT_EQUAL(pour(&desk, 1, 3000), 3000);
@@ -448,21 +424,16 @@ TEST(leaves_what_was_not_shown)
     JR_ASSERT_TEXT(content(&desk, "0.out"), "rest");
     CU_ASSERT_EQUAL(desk.remainder->times[2].count, 0); /* without timestamps nobody asks */
     const struct jr_shown *left = &desk.remainder->streams[2];
-    CU_ASSERT_TRUE(left->behind);
-    CU_ASSERT_EQUAL(left->file.total, 3000000);
-    CU_ASSERT_TRUE(left->at > 1 << 20 && left->at < 3000000);
-    CU_ASSERT_EQUAL(left->at % 1000, 0);
-    CU_ASSERT_TRUE(desk.remainder->pending_len[0] > 0);
-    CU_ASSERT_EQUAL(desk.remainder->pending_len[1], 0);
+    CU_ASSERT_TRUE(left->behind && left->file.total == 3000000);
+    CU_ASSERT_TRUE(left->at > 1 << 20 && left->at < 3000000 && left->at % 1000 == 0);
+    CU_ASSERT_TRUE(desk.remainder->pending_len[0] > 0 && desk.remainder->pending_len[1] == 0);
     CU_ASSERT_EQUAL(desk.tee.open, 0);
-    end(&desk);
 }
 
 /* Closed as it is: nothing is read any more, and no end is left open. */
 TEST(closes_all_streams)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     for (uint32_t i = 0; i <= RANKS; i++)
         for (int number = 0; number < 2; number++)
             add_stream(&desk, i, number, NULL);
@@ -474,14 +445,12 @@ TEST(closes_all_streams)
             CU_ASSERT_EQUAL(write(desk.ends[i][number], "x", 1), -1);
             CU_ASSERT_EQUAL(errno, EPIPE);
         }
-    end(&desk);
 }
 
 /* A line that has no end, of a rank whose descendants still hold the pipe. */
 TEST(leaves_an_unfinished_line)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     add_stream(&desk, 0, 0, "0.out");
     add_stream(&desk, RANKS, 1, NULL);
     desk.console.gated = true;
@@ -492,7 +461,6 @@ TEST(leaves_an_unfinished_line)
     CU_ASSERT_EQUAL(desk.remainder->pending_len[0], 13);
     CU_ASSERT_EQUAL(desk.remainder->pending_len[1], 0); /* it has no reader */
     JR_ASSERT_TEXT(desk.remainder->pending, "0 one\n0 rest\n");
-    end(&desk);
 }
 
 /* Files hold `bytes` from here on, as on a disk that is full by then. */
@@ -547,10 +515,9 @@ static void pour_pieces(struct desk *desk, uint32_t i, size_t len)
 TEST(leaves_the_beginning_of_a_line)
 {
     static char bytes[65536];
-    struct desk desk;
     size_t got = 0;
     ssize_t len;
-    begin(&desk);
+    DESK(desk);
     add_stream(&desk, 0, 0, "0.out");
     pour_pieces(&desk, 0, 3000000);
     const struct jr_shown *now = &desk.tee.streams[0].follower.shown;
@@ -567,26 +534,21 @@ TEST(leaves_the_beginning_of_a_line)
         got += (size_t)len;
     CU_ASSERT_EQUAL(got + desk.remainder->pending_len[0],
                     desk.remainder->streams[0].at / 1000 * 1002);
-    end(&desk);
 }
 
 /* Neither does a rank without a file wait for the console any more. */
 TEST(drains_a_rank_that_waited)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     desk.ranks[0].out = JR_SINK_CONSOLE;
     add_stream(&desk, 0, 0, NULL);
     unsigned lines = pour(&desk, 0, 5000);
     CU_ASSERT_PTR_NOT_NULL(desk.tee.paused);
     jr_tee_drain(&desk.tee);
-    CU_ASSERT_PTR_NULL(desk.tee.paused);
-    CU_ASSERT_EQUAL(desk.outcomes[0].log_errno, 0);
-    CU_ASSERT_TRUE(desk.remainder->pending_len[0] > 1 << 20);
-    CU_ASSERT_TRUE(desk.remainder->streams[0].tail > 0);
+    CU_ASSERT_TRUE(desk.tee.paused == NULL && desk.outcomes[0].log_errno == 0);
+    CU_ASSERT_TRUE(desk.remainder->pending_len[0] > 1 << 20 && desk.remainder->streams[0].tail > 0);
     static char text[6 << 20];
     CU_ASSERT_EQUAL(show_all_that_is_left(&desk, text, sizeof text), lines * 1002);
-    end(&desk);
 }
 
 /* Numbered lines of 100 bytes of rank `i`, from `*next` on and up to `most`, as far as its pipe
@@ -804,10 +766,9 @@ static void on_pull(void *owner, uint32_t events)
 /* Somebody else fetched what the loop tells of in the same turn. */
 TEST(goes_on_where_nothing_is_left)
 {
-    struct desk desk;
-    struct puller puller = {.desk = &desk};
     int ends[2];
-    begin(&desk);
+    DESK(desk);
+    struct puller puller = {.desk = &desk};
     add_stream(&desk, 0, 0, "0.out");
     CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
     puller.watch = (struct jr_watch){.fd = ends[0], .ready = on_pull, .owner = &puller};
@@ -822,14 +783,12 @@ TEST(goes_on_where_nothing_is_left)
     CU_ASSERT_EQUAL(desk.tee.open, 0);
     jr_loop_close(&puller.watch);
     (void)close(ends[1]);
-    end(&desk);
 }
 
 /* An expression that is none is refused, and the caller closes the rest. */
 TEST(refuses_what_it_cannot_filter)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     jr_tee_close(&desk.tee);
     desk.policy.console.show = (char[]){"("};
     const struct jr_tee_setup setup = {.loop = &desk.loop,
@@ -840,17 +799,15 @@ TEST(refuses_what_it_cannot_filter)
                                        .files = 4,
                                        .remainder = desk.remainder};
     CU_ASSERT_EQUAL(jr_tee_open(&desk.tee, &setup), -1);
-    end(&desk);
 }
 
 /* A stream that cannot be watched is told of, and its end still closes it. */
 TEST(tells_what_it_cannot_watch)
 {
-    struct desk desk;
     struct jr_started started = JR_STARTED_NONE;
     int ends[2];
     char byte;
-    begin(&desk);
+    DESK(desk);
     CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
     started.pipes[0] = ends[0];
     int epoll_fd = desk.loop.epoll_fd;
@@ -863,22 +820,18 @@ TEST(tells_what_it_cannot_watch)
     CU_ASSERT_EQUAL(read(ends[0], &byte, 1), -1);
     CU_ASSERT_PTR_NULL(desk.tee.streams); /* nothing of it is left */
     (void)close(ends[1]);
-    end(&desk);
 }
 
 TEST(needs_no_console)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     add_stream(&desk, 0, 0, "0.out");
     (void)close(desk.out[0]);
     desk.out[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    CU_ASSERT_EQUAL(pour(&desk, 0, 3000), 3000);
-    CU_ASSERT_FALSE(desk.tee.streams[0].follower.shown.behind);
+    CU_ASSERT_TRUE(pour(&desk, 0, 3000) == 3000 && !desk.tee.streams[0].follower.shown.behind);
     CU_ASSERT_TRUE(desk.console.failed);
     jr_tee_drain(&desk.tee);
     CU_ASSERT_FALSE(desk.remainder->streams[0].behind);
-    end(&desk);
 }
 
 int main(void)

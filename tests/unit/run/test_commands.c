@@ -30,7 +30,7 @@ static void start(void)
     fake_runner_spawn(0);
 }
 
-static void end(void)
+ENDING(end)
 {
     if (fake.runner.commands.watch.fd >= 0)
         (void)close(fake.runner.commands.watch.fd);
@@ -60,25 +60,22 @@ static bool has_report(enum jr_report_name name)
 }
 
 /* Without a link there is nobody to hear, or to tell. */
-static void without_other_nodes_nothing_is_kept(void)
+TEST(without_other_nodes_nothing_is_kept)
 {
-    fake_runner_start();
+    BEGIN(fake_runner_end, fake_runner_start());
     fake.runner.link.commands_fd = fake.runner.link.reports_fd = 7;
     int events = fake.runner.events.fd;
-    CU_ASSERT_EQUAL(jr_node_link_keep(&fake.runner), 0);
-    CU_ASSERT_EQUAL(fake.runner.link.commands_fd, -1);
-    CU_ASSERT_EQUAL(fake.runner.link.reports_fd, -1);
-    CU_ASSERT_EQUAL(fake.runner.events.fd, events);
+    CU_ASSERT_TRUE(jr_node_link_keep(&fake.runner) == 0 && fake.runner.link.commands_fd == -1);
+    CU_ASSERT_TRUE(fake.runner.link.reports_fd == -1 && fake.runner.events.fd == events);
     fake_runner_open(&jr_commands_policy);
     jr_node_link_report(&fake.runner, JR_REPORT_SILENT, 0);
     CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.loop, true), 0);
-    fake_runner_end();
 }
 
 /* The copies lie above the slots, and are not the ranks' to have. */
-static void keeps_copies(void)
+TEST(keeps_copies)
 {
-    start();
+    BEGIN(end, start());
     const int fds[] = {fake.runner.events.fd, fake.runner.link.reports_fd,
                        fake.runner.commands.watch.fd, fake.runner.link.exchange_fd};
     for (int i = 0; i < 4; i++) {
@@ -88,13 +85,12 @@ static void keeps_copies(void)
     jr_events_add(&fake.runner.events, &(struct jr_event){.name = JR_EVENT_GUARD_LOST});
     jr_events_flush(&fake.runner.events);
     CU_ASSERT_TRUE(fake_runner_readable(pipes[0][0], 0));
-    end();
 }
 
-static void each_descriptor_is_needed(void)
+TEST(each_descriptor_is_needed)
 {
     for (int bad = 0; bad < 4; bad++) {
-        start();
+        BEGIN(end, start());
         (void)close(fake.runner.events.fd);
         (void)close(fake.runner.link.reports_fd);
         (void)close(fake.runner.commands.watch.fd);
@@ -105,12 +101,11 @@ static void each_descriptor_is_needed(void)
         fake.link.exchange_fd = bad == 3 ? 9999 : pipes[1][0];
         CU_ASSERT_EQUAL(jr_node_link_keep(&fake.runner), -1);
         fake.runner.commands.watch.fd = fake.runner.link.commands_fd;
-        end();
     }
 }
 
 /* Whoever takes it closes it; there is one. */
-static void the_exchange_is_taken_once(void)
+TEST(the_exchange_is_taken_once)
 {
     start();
     int fd = jr_node_link_take_exchange(&fake.runner);
@@ -125,20 +120,18 @@ static void the_exchange_is_taken_once(void)
 }
 
 /* A report is one write, whole. */
-static void reports_go_out(void)
+TEST(reports_go_out)
 {
     struct jr_report report = {0};
-    start();
+    BEGIN(end, start());
     jr_node_link_report(&fake.runner, JR_REPORT_QUIET, 81000);
     CU_ASSERT_EQUAL(read(pipes[1][0], &report, sizeof report), (ssize_t)sizeof report);
-    CU_ASSERT_EQUAL(report.name, JR_REPORT_QUIET);
-    CU_ASSERT_EQUAL(report.for_ns, 81000);
+    CU_ASSERT_TRUE(report.name == JR_REPORT_QUIET && report.for_ns == 81000);
     CU_ASSERT_FALSE(fake_runner_readable(pipes[1][0], 0));
-    end();
 }
 
 /* What each command does, and that no other one does anything. */
-static void does_what_it_is_told(void)
+TEST(does_what_it_is_told)
 {
     static const struct {
         const char *commands;
@@ -160,7 +153,7 @@ static void does_what_it_is_told(void)
         {"hp", false, false, false, true, JR_TIMEOUT_SILENCE},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start();
+        BEGIN(end, start());
         command(vectors[i].commands);
         CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), vectors[i].stops);
         CU_ASSERT_EQUAL(fake.runner.exit_barrier.open, vectors[i].releases);
@@ -168,13 +161,12 @@ static void does_what_it_is_told(void)
         CU_ASSERT_EQUAL(jr_hang_has_begun(&fake.runner), vectors[i].hangs);
         CU_ASSERT_EQUAL(fake.outcome.timed_out_by, vectors[i].timeout);
         CU_ASSERT_TRUE(fake.runner.commands.watch.fd >= 0);
-        end();
     }
 }
 
 /* Whether the job is preempted: what waits for that is done, or was not to be.
  */
-static void hears_whether_it_is_preempted(void)
+TEST(hears_whether_it_is_preempted)
 {
     static const struct {
         const char *commands;
@@ -184,7 +176,7 @@ static void hears_whether_it_is_preempted(void)
         {"P", true, true, true},    {"nP", true, false, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start();
+        BEGIN(end, start());
         fake_runner_open(&jr_preemption_policy);
         fake.policy.requeue.max = 1;
         if (vectors[i].asked)
@@ -196,64 +188,48 @@ static void hears_whether_it_is_preempted(void)
         CU_ASSERT_EQUAL(fake.outcome.stop_signal,
                         vectors[i].asked && !vectors[i].preempted ? SIGTERM : 0);
         jr_preemption_policy.close(&fake.runner);
-        end();
     }
 }
 
 /* A query is answered. */
-static void answers_a_query(void)
+TEST(answers_a_query)
 {
-    start();
+    BEGIN(end, start());
     command("q");
-    CU_ASSERT_TRUE(has_report(JR_REPORT_QUIET));
-    CU_ASSERT_FALSE(has_report(JR_REPORT_QUIET));
+    CU_ASSERT_TRUE(has_report(JR_REPORT_QUIET) && !has_report(JR_REPORT_QUIET));
     command("qq");
-    CU_ASSERT_TRUE(has_report(JR_REPORT_QUIET));
-    CU_ASSERT_TRUE(has_report(JR_REPORT_QUIET));
-    end();
+    CU_ASSERT_TRUE(has_report(JR_REPORT_QUIET) && has_report(JR_REPORT_QUIET));
 }
 
 /* More than are read at once are all heard, in their order. */
-static void hears_many(void)
+TEST(hears_many)
 {
-    start();
+    BEGIN(end, start());
     command("xxxxxxxxxxxxxxxxs");
-    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-    CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.loop, true), 1);
+    CU_ASSERT_TRUE(!jr_stop_has_begun(&fake.runner) && jr_loop_turn(&fake.runner.loop, true) == 1);
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
     fake_runner_check_sent(0, "TERM CONT");
-    end();
 }
 
 /* Who gave the commands is gone: so is the job, even where it hangs. */
-static void their_end_is_a_stop(void)
+TEST(their_end_is_a_stop)
 {
     for (int hangs = 0; hangs < 2; hangs++) {
-        start();
+        BEGIN(end, start());
         if (hangs)
             command("h");
         (void)close(pipes[2][1]);
         pipes[2][1] = -1;
         CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.loop, true), 1);
-        CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-        CU_ASSERT_EQUAL(fake.runner.commands.watch.fd, -1);
-        end();
+        CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner) && fake.runner.commands.watch.fd == -1);
     }
 }
 
 /* Nothing to read is no end. */
-static void a_false_alarm_is_no_end(void)
+TEST(a_false_alarm_is_no_end)
 {
-    start();
+    BEGIN(end, start());
     CU_ASSERT_EQUAL(fcntl(pipes[2][0], F_SETFL, O_NONBLOCK), 0);
     fake.runner.commands.watch.ready(&fake.runner, 0);
-    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-    CU_ASSERT_TRUE(fake.runner.commands.watch.fd >= 0);
-    end();
+    CU_ASSERT_TRUE(!jr_stop_has_begun(&fake.runner) && fake.runner.commands.watch.fd >= 0);
 }
-
-JR_UNIT_MAIN("commands", CASE(without_other_nodes_nothing_is_kept), CASE(keeps_copies),
-             CASE(each_descriptor_is_needed), CASE(the_exchange_is_taken_once),
-             CASE(reports_go_out), CASE(does_what_it_is_told), CASE(hears_whether_it_is_preempted),
-             CASE(answers_a_query), CASE(hears_many), CASE(their_end_is_a_stop),
-             CASE(a_false_alarm_is_no_end))

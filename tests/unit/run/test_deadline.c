@@ -18,7 +18,7 @@ static void open_and_pass(void)
 
 /* `before` the end of timeouts.run, or when a rehearsal says, whichever comes
  * first. Without `before`, never. */
-static void comes_before_the_end_of_the_time(void)
+TEST(comes_before_the_end_of_the_time)
 {
     static const struct {
         uint64_t run_ms, before_ms;
@@ -42,7 +42,7 @@ static void comes_before_the_end_of_the_time(void)
         struct jr_injection all[] = {
             {.what = JR_INJECT_DEADLINE, .after_ms = (uint64_t)vectors[i].first_ms},
             {.what = JR_INJECT_DEADLINE, .after_ms = (uint64_t)vectors[i].second_ms}};
-        start(vectors[i].run_ms, vectors[i].before_ms);
+        BEGIN(fake_runner_end, start(vectors[i].run_ms, vectors[i].before_ms));
         fake.plan.injections = all;
         fake.plan.injections_count =
             (vectors[i].first_ms >= 0) + (uint32_t)(vectors[i].second_ms >= 0);
@@ -53,13 +53,12 @@ static void comes_before_the_end_of_the_time(void)
             CU_ASSERT_EQUAL(at, 0)
         else
             CU_ASSERT_TRUE(fake_runner_is_after(at, before, (uint64_t)vectors[i].due_ms));
-        fake_runner_end();
     }
 }
 
 /* Who runs, or stands still, is warned; who has returned waits for the others only, and who ends or
  * has ended needs no warning. */
-static void warns_who_can_still_do_something(void)
+TEST(warns_who_can_still_do_something)
 {
     static const struct {
         enum jr_life state;
@@ -86,9 +85,9 @@ static void warns_who_can_still_do_something(void)
 }
 
 /* All of them are, by the signal that the spec names, and once. */
-static void warns_all_once(void)
+TEST(warns_all_once)
 {
-    start(60000, 10000);
+    BEGIN(fake_runner_end, start(60000, 10000));
     fake.policy.deadline.signal = (char *)"RTMIN+2";
     fake_runner_spawn(0);
     fake_runner_spawn(2);
@@ -102,13 +101,12 @@ static void warns_all_once(void)
     fake.runner.deadline.timer.due(&fake.runner);
     fake_runner_check_sent(0, "");
     fake_runner_check_events("");
-    fake_runner_end();
 }
 
 /* A rank that starts afterwards is warned at once, and one before is not. */
-static void warns_who_starts_late(void)
+TEST(warns_who_starts_late)
 {
-    start(60000, 10000);
+    BEGIN(fake_runner_end, start(60000, 10000));
     fake_runner_spawn(0);
     fake_runner_open(&jr_deadline_policy);
     jr_deadline_policy.rank_started(&fake.ranks[0]);
@@ -121,13 +119,12 @@ static void warns_who_starts_late(void)
     fake_runner_check_sent(1, "USR1");
     fake_runner_check_sent(0, "");
     CU_ASSERT_EQUAL(fake.outcomes[1].warned_with, SIGUSR1);
-    fake_runner_end();
 }
 
 /* A scheduler may warn of the end by a signal: the ranks are warned, and it is
  * asked whether the job is preempted. Other signals are none of its business.
  */
-static void takes_the_word_of_a_scheduler(void)
+TEST(takes_the_word_of_a_scheduler)
 {
     static const struct {
         uint64_t before_ms;
@@ -139,7 +136,7 @@ static void takes_the_word_of_a_scheduler(void)
         {10000, SIGUSR1, false, true, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(60000, vectors[i].before_ms);
+        BEGIN(fake_runner_end, start(60000, vectors[i].before_ms));
         fake_runner_link();
         fake_runner_spawn(0);
         fake_runner_open(&jr_deadline_policy);
@@ -153,28 +150,20 @@ static void takes_the_word_of_a_scheduler(void)
         else
             fake_runner_check_no_report();
         jr_preemption_policy.close(&fake.runner);
-        fake_runner_end();
     }
 }
 
 /* Where the run is stopped, or over, nobody is warned of its end any more. */
-static void ends_with_the_run(void)
+TEST(ends_with_the_run)
 {
     for (int how = 0; how < 2; how++) {
-        start(60000, 10000);
+        BEGIN(fake_runner_end, start(60000, 10000));
         fake_runner_open(&jr_deadline_policy);
         CU_ASSERT_NOT_EQUAL(fake.runner.deadline.timer.at, 0);
         if (how == 0)
             jr_deadline_policy.stopping(&fake.runner);
         else
             jr_deadline_policy.close(&fake.runner);
-        CU_ASSERT_EQUAL(fake.runner.deadline.timer.at, 0);
-        CU_ASSERT_FALSE(fake.runner.deadline.begun);
-        fake_runner_end();
+        CU_ASSERT_TRUE(fake.runner.deadline.timer.at == 0 && !fake.runner.deadline.begun);
     }
 }
-
-JR_UNIT_MAIN("deadline", CASE(comes_before_the_end_of_the_time),
-             CASE(warns_who_can_still_do_something), CASE(warns_all_once),
-             CASE(warns_who_starts_late), CASE(takes_the_word_of_a_scheduler),
-             CASE(ends_with_the_run))

@@ -23,7 +23,7 @@ static void check_end(uint32_t i, enum jr_function_end end)
 }
 
 /* What a rank may say, and what is made of it. */
-static void believes_words_that_it_knows(void)
+TEST(believes_words_that_it_knows)
 {
     static const struct {
         const char *text;
@@ -50,7 +50,7 @@ static void believes_words_that_it_knows(void)
         {"t", JR_FUNCTION_END_RETURNED, 0, "rank_done rank=10 returned=1; "},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(2, true);
+        BEGIN(fake_runner_end, start(2, true));
         fake.ranks[0].reach_by = 1;
         fake_runner_tell(0, vectors[i].text);
         check_end(0, vectors[i].end);
@@ -62,12 +62,11 @@ static void believes_words_that_it_knows(void)
                             strstr(vectors[i].text, "x 0") != NULL);
         CU_ASSERT_EQUAL(fake.ranks[0].reach_by == 0, *vectors[i].text == 'b');
         fake_runner_check_events(vectors[i].event);
-        fake_runner_end();
     }
 }
 
 /* What comes first counts: who has failed does not return any more. */
-static void believes_the_first_word(void)
+TEST(believes_the_first_word)
 {
     start(2, true);
     fake_runner_tell(0, "r");
@@ -83,7 +82,7 @@ static void believes_the_first_word(void)
 
 /* Only the process that jobrun started is the rank. Another one, which waits for a byte too, gets
  * one, the first time. */
-static void other_processes_are_not_the_rank(void)
+TEST(other_processes_are_not_the_rank)
 {
     static const char *const texts[] = {"r", "f", "x 3", "b", "br", "x 0"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -99,8 +98,7 @@ static void other_processes_are_not_the_rank(void)
         }
         check_end(0, JR_FUNCTION_END_NONE);
         CU_ASSERT_EQUAL(fake.outcomes[0].returned_by, returns ? getpid() : 0);
-        CU_ASSERT_EQUAL(fake.outcomes[0].told_ns, 0);
-        CU_ASSERT_EQUAL(fake.outcomes[0].leaving_ns, 0);
+        CU_ASSERT_TRUE(fake.outcomes[0].told_ns == 0 && fake.outcomes[0].leaving_ns == 0);
         CU_ASSERT_EQUAL(fake.ranks[0].reach_by, 1);
         fake_runner_check_events("");
         fake_runner_end();
@@ -109,7 +107,7 @@ static void other_processes_are_not_the_rank(void)
 
 /* With the barrier who has returned waits until all have, or one has failed, or ended without a
  * word, whatever its exit code: nobody can wait for a rank that will not return. */
-static void holds_until_all_have_returned(void)
+TEST(holds_until_all_have_returned)
 {
     static const struct {
         const char *said[3];
@@ -121,7 +119,7 @@ static void holds_until_all_have_returned(void)
         {{"r", "r", NULL}, true, "---"},  {{"f", "r", "r"}, false, "012"},
     };
     for (size_t n = 0; n < sizeof vectors / sizeof *vectors; n++) {
-        start(3, true);
+        BEGIN(fake_runner_end, start(3, true));
         for (uint32_t i = 0; i < 3; i++)
             if (vectors[n].said[i] != NULL)
                 fake_runner_tell(i, vectors[n].said[i]);
@@ -135,15 +133,13 @@ static void holds_until_all_have_returned(void)
             CU_ASSERT_EQUAL(released, vectors[n].released[i] != '-');
             any = any || released;
         }
-        CU_ASSERT_EQUAL(fake.runner.exit_barrier.open, any);
-        CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-        fake_runner_end();
+        CU_ASSERT_TRUE(fake.runner.exit_barrier.open == any && !jr_stop_has_begun(&fake.runner));
     }
 }
 
 /* A script without the barrier is done when it ends: what it says is noted and answered, and it has
  * all the time that it wants. */
-static void who_need_not_return_is_answered(void)
+TEST(who_need_not_return_is_answered)
 {
     static const struct {
         const char *text;
@@ -164,8 +160,7 @@ static void who_need_not_return_is_answered(void)
         CU_ASSERT_EQUAL(outcome->leaving_ns != 0, vectors[i].leaves);
         CU_ASSERT_EQUAL(outcome->told_ns != 0, vectors[i].failed);
         CU_ASSERT_EQUAL(outcome->told_code, vectors[i].code);
-        CU_ASSERT_EQUAL(fake.ranks[0].leave_by, 0);
-        CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, 0);
+        CU_ASSERT_TRUE(fake.ranks[0].leave_by == 0 && fake.runner.exit_barrier.timer.at == 0);
         fake_runner_check_events("");
         fake_runner_end();
     }
@@ -173,7 +168,7 @@ static void who_need_not_return_is_answered(void)
 
 /* The last word of a rank is read when it is reaped, though nobody had the time before; a socket
  * without one is closed, and no rank needs a socket. */
-static void reads_the_last_word_at_the_end(void)
+TEST(reads_the_last_word_at_the_end)
 {
     static const struct {
         const char *text; /* NULL: it has no socket */
@@ -185,7 +180,7 @@ static void reads_the_last_word_at_the_end(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const char *text = vectors[i].text;
-        start(2, true);
+        BEGIN(fake_runner_end, start(2, true));
         fake.ranks[0].pid = getpid();
         if (text == NULL)
             jr_loop_close(&fake.ranks[0].control);
@@ -196,27 +191,25 @@ static void reads_the_last_word_at_the_end(void)
         check_end(0, vectors[i].end);
         CU_ASSERT_EQUAL(fake.ranks[0].control.fd, -1);
         CU_ASSERT_EQUAL(fake.runner.exit_barrier.open, vectors[i].end != JR_FUNCTION_END_RETURNED);
-        fake_runner_end();
     }
 }
 
 /* The socket comes to its end when the rank closes it. */
-static void a_closed_socket_is_watched_no_longer(void)
+TEST(a_closed_socket_is_watched_no_longer)
 {
-    start(2, true);
+    BEGIN(fake_runner_end, start(2, true));
     (void)close(fake.controls[0]);
     fake.controls[0] = -1;
     fake.ranks[0].control.ready(&fake.ranks[0], 0);
     CU_ASSERT_EQUAL(fake.ranks[0].control.fd, -1);
     check_end(0, JR_FUNCTION_END_NONE);
     CU_ASSERT_FALSE(fake.runner.exit_barrier.open); /* it may still run */
-    fake_runner_end();
 }
 
 /* Of several nodes the others are waited for, and told of what happens here. */
-static void waits_for_the_other_nodes(void)
+TEST(waits_for_the_other_nodes)
 {
-    start(2, true);
+    BEGIN(fake_runner_end, start(2, true));
     fake_runner_link();
     fake_runner_tell(0, "r");
     fake_runner_check_no_report();
@@ -231,24 +224,22 @@ static void waits_for_the_other_nodes(void)
     jr_exit_barrier_release(&fake.runner); /* a second time is none */
     fake_runner_check_no_report();
     CU_ASSERT_FALSE(fake_runner_released(0));
-    fake_runner_end();
 }
 
 /* Before the stop signal those go that have returned; with SIGKILL nobody has to go. */
-static void a_stop_lets_go_who_has_returned(void)
+TEST(a_stop_lets_go_who_has_returned)
 {
     for (int forced = 0; forced < 2; forced++) {
-        start(2, true);
+        BEGIN(fake_runner_end, start(2, true));
         fake_runner_tell(0, "r");
         fake.runner.stop.forced = forced;
         jr_exit_barrier_policy.stopping(&fake.runner);
         CU_ASSERT_EQUAL(fake_runner_released(0), !forced);
-        fake_runner_end();
     }
 }
 
 /* From its return on a rank has timeouts.exit; none where it is 0. */
-static void counts_the_time_to_exit(void)
+TEST(counts_the_time_to_exit)
 {
     static const uint64_t limits[] = {0, 1, 7000};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -269,9 +260,9 @@ static void counts_the_time_to_exit(void)
 }
 
 /* Who has not ended by then is killed, and said to have lingered; the next one is waited for. */
-static void kills_who_takes_too_long(void)
+TEST(kills_who_takes_too_long)
 {
-    start(4, false);
+    BEGIN(fake_runner_end, start(4, false));
     for (uint32_t i = 0; i < 4; i++)
         fake_runner_spawn(i);
     uint64_t later = jr_clock_ns() + 3600000 * FAKE_MS;
@@ -282,49 +273,34 @@ static void kills_who_takes_too_long(void)
     fake_runner_check_sent(0, "KILL");
     for (uint32_t i = 1; i < 4; i++)
         fake_runner_check_sent(i, "");
-    CU_ASSERT_TRUE(fake.outcomes[0].lingered);
-    CU_ASSERT_TRUE(fake.outcomes[0].killed);
-    CU_ASSERT_FALSE(fake.outcomes[1].lingered);
-    CU_ASSERT_EQUAL(fake.ranks[0].leave_by, 0);
+    CU_ASSERT_TRUE(fake.outcomes[0].lingered && fake.outcomes[0].killed);
+    CU_ASSERT_TRUE(!fake.outcomes[1].lingered && fake.ranks[0].leave_by == 0);
     CU_ASSERT_EQUAL(fake.ranks[0].state, JR_LIFE_KILLING);
     CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, later);
     fake_runner_check_events("timeout rank=10 timeout=7; ");
     CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_NONE);
-    fake_runner_end();
 }
 
 /* Who was reaped, or never started, is not killed. */
-static void kills_nobody_who_is_gone(void)
+TEST(kills_nobody_who_is_gone)
 {
-    start(2, false);
+    BEGIN(fake_runner_end, start(2, false));
     fake.ranks[0].leave_by = fake.ranks[1].leave_by = 1;
     fake.ranks[1].pid = 1;
     fake.runner.exit_barrier.timer.due(&fake.runner);
-    CU_ASSERT_FALSE(fake.outcomes[0].lingered);
-    CU_ASSERT_FALSE(fake.outcomes[1].lingered);
+    CU_ASSERT_TRUE(!fake.outcomes[0].lingered && !fake.outcomes[1].lingered);
     CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, 0);
     fake_runner_check_events("");
-    fake_runner_end();
 }
 
 /* While jobrun is suspended no time passes. */
-static void no_time_passes_while_suspended(void)
+TEST(no_time_passes_while_suspended)
 {
-    start(3, false);
+    BEGIN(fake_runner_end, start(3, false));
     fake.ranks[0].leave_by = 1000;
     fake.ranks[2].leave_by = 3000;
     jr_exit_barrier_policy.resumed(&fake.runner, 50);
     CU_ASSERT_EQUAL(fake.ranks[0].leave_by, 1050);
     CU_ASSERT_EQUAL(fake.ranks[1].leave_by, 0); /* it has no limit */
-    CU_ASSERT_EQUAL(fake.ranks[2].leave_by, 3050);
-    CU_ASSERT_TRUE(fake.runner.exit_barrier.timer.pauses);
-    fake_runner_end();
+    CU_ASSERT_TRUE(fake.ranks[2].leave_by == 3050 && fake.runner.exit_barrier.timer.pauses);
 }
-
-JR_UNIT_MAIN("exit_barrier", CASE(believes_words_that_it_knows), CASE(believes_the_first_word),
-             CASE(other_processes_are_not_the_rank), CASE(holds_until_all_have_returned),
-             CASE(who_need_not_return_is_answered), CASE(reads_the_last_word_at_the_end),
-             CASE(a_closed_socket_is_watched_no_longer), CASE(waits_for_the_other_nodes),
-             CASE(a_stop_lets_go_who_has_returned), CASE(counts_the_time_to_exit),
-             CASE(kills_who_takes_too_long), CASE(kills_nobody_who_is_gone),
-             CASE(no_time_passes_while_suspended))

@@ -27,7 +27,7 @@ static void let_end(uint32_t rank, enum jr_end end, int number)
 
 /* It counts from the first good end on; a bad one is none, nor is one in a run that hangs
  * already. */
-static void counts_from_the_first_good_end(void)
+TEST(counts_from_the_first_good_end)
 {
     static const struct {
         uint64_t limit_ms;
@@ -40,7 +40,7 @@ static void counts_from_the_first_good_end(void)
         {1, JR_END_EXITED, 0, false, true},      {90000, JR_END_EXITED, 0, false, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(vectors[i].limit_ms);
+        BEGIN(fake_runner_end, start(vectors[i].limit_ms));
         fake.runner.hang.begun = vectors[i].hangs;
         CU_ASSERT_EQUAL(due_at(), 0);
         uint64_t before = jr_clock_ns();
@@ -49,27 +49,25 @@ static void counts_from_the_first_good_end(void)
             CU_ASSERT_TRUE(fake_runner_is_after(due_at(), before, vectors[i].limit_ms))
         else
             CU_ASSERT_EQUAL(due_at(), 0);
-        fake_runner_end();
     }
 }
 
 /* Later ends change nothing, and neither does another node's. */
-static void counts_once(void)
+TEST(counts_once)
 {
-    start(90000);
+    BEGIN(fake_runner_end, start(90000));
     jr_first_exit_begin(&fake.runner);
     CU_ASSERT_NOT_EQUAL(due_at(), 0);
     fake.runner.first_exit_timeout.timer.at = 77;
     let_end(0, JR_END_EXITED, 0);
     jr_first_exit_begin(&fake.runner);
     CU_ASSERT_EQUAL(due_at(), 77);
-    fake_runner_end();
 }
 
-static void ends_with_the_run(void)
+TEST(ends_with_the_run)
 {
     for (int how = 0; how < 2; how++) {
-        start(90000);
+        BEGIN(fake_runner_end, start(90000));
         let_end(0, JR_END_EXITED, 0);
         if (how == 0)
             jr_stop_begin(&fake.runner);
@@ -78,9 +76,5 @@ static void ends_with_the_run(void)
         CU_ASSERT_EQUAL(due_at(), 0);
         let_end(1, JR_END_EXITED, 0); /* it does not begin once more */
         CU_ASSERT_EQUAL(due_at(), 0);
-        fake_runner_end();
     }
 }
-
-JR_UNIT_MAIN("first_exit_timeout", CASE(counts_from_the_first_good_end), CASE(counts_once),
-             CASE(ends_with_the_run))

@@ -34,40 +34,36 @@ static void fail(uint32_t i, int code)
 
 /* Who lives is seen to live, who is on its way out is seen to be, and whoever has no process that
  * could be seen, is not. */
-static void looks_at_who_runs(void)
+TEST(looks_at_who_runs)
 {
-    start();
+    BEGIN(fake_runner_end, start());
     fake_runner_kill(1);
     fake_runner_reap(2);
     uint64_t before = jr_clock_ns();
     jr_first_failure_note_exiting(&fake.runner);
     CU_ASSERT_TRUE(fake_runner_is_after(fake.outcomes[0].alive_ns, before, 0));
-    CU_ASSERT_EQUAL(fake.outcomes[0].exiting_ns, 0);
-    CU_ASSERT_EQUAL(fake.outcomes[1].alive_ns, 0);
+    CU_ASSERT_TRUE(fake.outcomes[0].exiting_ns == 0 && fake.outcomes[1].alive_ns == 0);
     CU_ASSERT_TRUE(fake_runner_is_after(fake.outcomes[1].exiting_ns, before, 0));
-    CU_ASSERT_EQUAL(fake.outcomes[2].alive_ns, 0);
-    CU_ASSERT_EQUAL(fake.outcomes[2].exiting_ns, 0);
+    CU_ASSERT_TRUE(fake.outcomes[2].alive_ns == 0 && fake.outcomes[2].exiting_ns == 0);
     CU_ASSERT_EQUAL(fake.outcomes[3].alive_ns, 0);
     CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.first_failure.noted_ns, before, 0));
-    fake_runner_end();
 }
 
 /* A process that is no child of ours is somebody else, whatever its number. */
-static void looks_at_children_alone(void)
+TEST(looks_at_children_alone)
 {
-    start();
+    BEGIN(fake_runner_end, start());
     pid_t pid = fake.ranks[0].pid;
     fake_runner_kill(0);
     fake.ranks[0].pid = getppid();
     jr_first_failure_note_exiting(&fake.runner);
     CU_ASSERT_EQUAL(fake.outcomes[0].exiting_ns, 0);
     fake.ranks[0].pid = pid;
-    fake_runner_end();
 }
 
 /* An announcement is noted of the rank, and the others are looked at with the first, unless it is
  * the answer to a warning. It stops nothing. */
-static void notes_who_announces_a_failure(void)
+TEST(notes_who_announces_a_failure)
 {
     static const struct {
         int code, warned;
@@ -82,7 +78,7 @@ static void notes_who_announces_a_failure(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_first_failure *first = &fake.runner.first_failure;
-        start();
+        BEGIN(fake_runner_end, start());
         fake.outcomes[0].warned_with = vectors[i].warned;
         first->noted_ns = vectors[i].noted_ns;
         uint64_t before = jr_clock_ns();
@@ -94,20 +90,17 @@ static void notes_who_announces_a_failure(void)
         CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
         jr_first_failure_policy.rank_ended(&fake.ranks[0]);
         CU_ASSERT_EQUAL(first->exiting, 0);
-        fake_runner_end();
     }
 }
 
-static void a_second_announcement_is_none(void)
+TEST(a_second_announcement_is_none)
 {
-    start();
+    BEGIN(fake_runner_end, start());
     fake.outcomes[0].told_ns = 7;
     fake.outcomes[0].told_code = 2;
     jr_first_failure_announced(&fake.ranks[0], 9);
-    CU_ASSERT_EQUAL(fake.outcomes[0].told_ns, 7);
-    CU_ASSERT_EQUAL(fake.outcomes[0].told_code, 2);
+    CU_ASSERT_TRUE(fake.outcomes[0].told_ns == 7 && fake.outcomes[0].told_code == 2);
     CU_ASSERT_EQUAL(fake.runner.first_failure.exiting, 0);
-    fake_runner_end();
 }
 
 /* The ends of a pipe: what a rank holds, and what the runner watches. */
@@ -119,9 +112,9 @@ static int open_line(uint32_t i)
     return ends[1];
 }
 
-static void hears_lines_in_their_order(void)
+TEST(hears_lines_in_their_order)
 {
-    start_bare();
+    BEGIN(fake_runner_end, start_bare());
     int lines[3];
     for (uint32_t i = 0; i < 3; i++)
         lines[i] = open_line(i);
@@ -132,20 +125,17 @@ static void hears_lines_in_their_order(void)
     (void)jr_loop_turn(&fake.runner.first_failure.lines, true);
     CU_ASSERT_TRUE(fake.outcomes[2].line_ns > 0);
     CU_ASSERT_TRUE(fake.outcomes[0].line_ns > fake.outcomes[2].line_ns);
-    CU_ASSERT_EQUAL(fake.outcomes[1].line_ns, 0);
-    CU_ASSERT_EQUAL(fake.ranks[0].line.fd, -1);
+    CU_ASSERT_TRUE(fake.outcomes[1].line_ns == 0 && fake.ranks[0].line.fd == -1);
     jr_first_failure_policy.rank_ended(&fake.ranks[1]);
-    CU_ASSERT_EQUAL(fake.ranks[1].line.fd, -1);
-    CU_ASSERT_EQUAL(fake.outcomes[1].line_ns, 0);
+    CU_ASSERT_TRUE(fake.ranks[1].line.fd == -1 && fake.outcomes[1].line_ns == 0);
     (void)close(lines[1]);
-    fake_runner_end();
 }
 
 /* What had hung up when it was let go of tells nothing. */
-static void a_line_that_was_closed_before_is_none(void)
+TEST(a_line_that_was_closed_before_is_none)
 {
     int ends[2];
-    start_bare();
+    BEGIN(fake_runner_end, start_bare());
     CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
     (void)close(ends[1]);
     jr_first_failure_watch(&fake.ranks[0], ends[0]);
@@ -154,12 +144,11 @@ static void a_line_that_was_closed_before_is_none(void)
     CU_ASSERT_EQUAL(fake.outcomes[0].line_ns, 0);
     jr_first_failure_watch(&fake.ranks[0], -1);
     CU_ASSERT_EQUAL(fake.ranks[0].line.fd, -1);
-    fake_runner_end();
 }
 
 /* A rank that closed all it had, and goes on, has none any more; neither has one that ends long
  * after. */
-static void a_line_that_hung_up_too_early_is_none(void)
+TEST(a_line_that_hung_up_too_early_is_none)
 {
     static const struct {
         uint64_t line, exiting, ended, kept;
@@ -171,17 +160,15 @@ static void a_line_that_hung_up_too_early_is_none(void)
     fake_runner_kill(1);
     fake.outcomes[0].line_ns = fake.outcomes[1].line_ns = 5;
     jr_first_failure_note_exiting(&fake.runner);
-    CU_ASSERT_EQUAL(fake.outcomes[0].line_ns, 0);
-    CU_ASSERT_EQUAL(fake.outcomes[1].line_ns, 5);
+    CU_ASSERT_TRUE(fake.outcomes[0].line_ns == 0 && fake.outcomes[1].line_ns == 5);
     fake_runner_end();
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start_bare();
+        BEGIN(fake_runner_end, start_bare());
         fake.outcomes[0].line_ns = vectors[i].line;
         fake.outcomes[0].exiting_ns = vectors[i].exiting;
         fake.outcomes[0].ended_ns = vectors[i].ended;
         jr_first_failure_policy.rank_ended(&fake.ranks[0]);
         CU_ASSERT_EQUAL(fake.outcomes[0].line_ns, vectors[i].kept);
-        fake_runner_end();
     }
 }
 
@@ -233,13 +220,13 @@ static void fail_as(const struct loss *loss)
 }
 
 /* The stop waits for another failure, but not after a death that is none of the rank's own. */
-static void holds_the_stop_for_failures(void)
+TEST(holds_the_stop_for_failures)
 {
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
         struct jr_first_failure *first = &fake.runner.first_failure;
         int sig = losses[i].end == JR_END_SIGNALED ? losses[i].number : SIGABRT;
         bool holds = sig == SIGABRT || sig == SIGPIPE;
-        start_bare();
+        BEGIN(fake_runner_end, start_bare());
         fail_as(&losses[i]);
         uint64_t before = jr_clock_ns();
         CU_ASSERT_EQUAL(jr_first_failure_holds(&fake.ranks[0]), holds);
@@ -250,16 +237,15 @@ static void holds_the_stop_for_failures(void)
             CU_ASSERT_TRUE(fake_runner_is_after(first->timer.at, before, 20))
         else
             CU_ASSERT_EQUAL(first->timer.at, 0);
-        fake_runner_end();
     }
 }
 
 /* Only the end of a long output is looked at, and never what is no file. */
-static void reads_the_end_of_standard_error(void)
+TEST(reads_the_end_of_standard_error)
 {
     static char text[JR_FAILURE_TAIL + 512];
     static const char end[] = TRACE "BrokenPipeError: [Errno 32]\n";
-    start_bare();
+    BEGIN(fake_runner_end, start_bare());
     memset(text, 'x', sizeof text - 1);
     for (size_t i = 99; i < sizeof text - 1; i += 100)
         text[i] = '\n';
@@ -273,26 +259,24 @@ static void reads_the_end_of_standard_error(void)
     fail(1, 1);
     (void)jr_first_failure_holds(&fake.ranks[1]);
     CU_ASSERT_FALSE(fake.outcomes[1].lost_peer);
-    fake_runner_end();
 }
 
 /* What was stopped is not read. */
-static void what_was_stopped_is_not_read(void)
+TEST(what_was_stopped_is_not_read)
 {
     static const struct loss loss = {JR_END_EXITED, 1, 0, LOST, NULL, true};
     for (int stopped = 0; stopped < 2; stopped++) {
-        start_bare();
+        BEGIN(fake_runner_end, start_bare());
         fake.outcomes[0].stopped_with = stopped ? SIGTERM : 0;
         fail_as(&loss);
         (void)jr_first_failure_holds(&fake.ranks[0]);
         CU_ASSERT_EQUAL(fake.outcomes[0].lost_peer, !stopped);
         CU_ASSERT_EQUAL(fake.outcomes[0].words != 0, !stopped);
-        fake_runner_end();
     }
 }
 
 /* It holds only what would be stopped, as long as somebody can tell more. */
-static void holds_only_where_more_can_come(void)
+TEST(holds_only_where_more_can_come)
 {
     static const struct {
         enum jr_on_failure on_failure;
@@ -306,7 +290,7 @@ static void holds_only_where_more_can_come(void)
         {JR_ON_FAILURE_STOP, false, true, true, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start_bare();
+        BEGIN(fake_runner_end, start_bare());
         fake.policy.on_failure = vectors[i].on_failure;
         fake.runner.stop.begun = vectors[i].begun;
         fake.options.link = vectors[i].link ? &fake.link : NULL;
@@ -315,15 +299,14 @@ static void holds_only_where_more_can_come(void)
         CU_ASSERT_EQUAL(jr_first_failure_holds(&fake.ranks[0]), vectors[i].holds);
         CU_ASSERT_EQUAL(jr_first_failure_holds_stop(&fake.runner), vectors[i].holds);
         CU_ASSERT_EQUAL(jr_first_failure_waits(&fake.runner), vectors[i].holds && vectors[i].link);
-        fake_runner_end();
     }
 }
 
 /* Each failure holds it again, up to half a second from the first. */
-static void holds_longer_for_the_next(void)
+TEST(holds_longer_for_the_next)
 {
     struct jr_first_failure *first = &fake.runner.first_failure;
-    start_bare();
+    BEGIN(fake_runner_end, start_bare());
     fail(0, 1);
     fake.runner.running = 2;
     uint64_t before = jr_clock_ns();
@@ -338,12 +321,11 @@ static void holds_longer_for_the_next(void)
     fake.runner.running = 1;
     CU_ASSERT_TRUE(jr_first_failure_holds(&fake.ranks[2]));
     CU_ASSERT_EQUAL(first->timer.at, 12345);
-    fake_runner_end();
 }
 
 /* Where several have failed, the last one is waited for, not longer than that; not on one of
  * several nodes, or where more are to start. */
-static void waits_for_the_last_one(void)
+TEST(waits_for_the_last_one)
 {
     static const struct {
         uint32_t failed, running;
@@ -354,7 +336,7 @@ static void waits_for_the_last_one(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_first_failure *first = &fake.runner.first_failure;
-        start_bare();
+        BEGIN(fake_runner_end, start_bare());
         fail(0, 1);
         fake.runner.running = vectors[i].running;
         fake.runner.next = fake.plan.count - vectors[i].starting;
@@ -365,15 +347,14 @@ static void waits_for_the_last_one(void)
         first->timer.at = 9;
         jr_first_failure_ended(&fake.ranks[1]); /* well */
         CU_ASSERT_EQUAL(first->timer.at, vectors[i].waits ? first->until_ns : 9);
-        fake_runner_end();
     }
 }
 
 /* Who announced its failure is waited for, so that its end is seen. */
-static void waits_for_the_announcer(void)
+TEST(waits_for_the_announcer)
 {
     struct jr_first_failure *first = &fake.runner.first_failure;
-    start_bare();
+    BEGIN(fake_runner_end, start_bare());
     jr_first_failure_announced(&fake.ranks[1], 1);
     CU_ASSERT_FALSE(jr_first_failure_holds_stop(&fake.runner));
     fail(0, 2);
@@ -386,25 +367,15 @@ static void waits_for_the_announcer(void)
     CU_ASSERT_TRUE(first->timer.at < first->until_ns);
     jr_first_failure_announced(&fake.ranks[2], 1);
     CU_ASSERT_EQUAL(first->timer.at, first->until_ns);
-    fake_runner_end();
 }
 
-static void ends_with_the_run(void)
+TEST(ends_with_the_run)
 {
-    start_bare();
+    BEGIN(fake_runner_end, start_bare());
     fake.runner.first_failure.timer.at = 9;
     jr_first_failure_policy.stopping(&fake.runner);
     CU_ASSERT_FALSE(jr_first_failure_holds_stop(&fake.runner));
     fake.runner.first_failure.timer.at = 9;
     jr_first_failure_policy.close(&fake.runner);
     CU_ASSERT_FALSE(jr_first_failure_holds_stop(&fake.runner));
-    fake_runner_end();
 }
-
-JR_UNIT_MAIN("first_failure", CASE(looks_at_who_runs), CASE(looks_at_children_alone),
-             CASE(notes_who_announces_a_failure), CASE(a_second_announcement_is_none),
-             CASE(hears_lines_in_their_order), CASE(a_line_that_was_closed_before_is_none),
-             CASE(a_line_that_hung_up_too_early_is_none), CASE(holds_the_stop_for_failures),
-             CASE(reads_the_end_of_standard_error), CASE(what_was_stopped_is_not_read),
-             CASE(holds_only_where_more_can_come), CASE(holds_longer_for_the_next),
-             CASE(waits_for_the_last_one), CASE(waits_for_the_announcer), CASE(ends_with_the_run))

@@ -11,22 +11,21 @@ static void start(const char *threads)
         jr_fork_stall_warn(&fake.runner, threads);
 }
 
-static void warns_of_the_threads(void)
+TEST(warns_of_the_threads)
 {
     char text[1024];
-    start("2 threads (loader, worker)");
+    BEGIN(fake_runner_end, start("2 threads (loader, worker)"));
     JR_ASSERT_TEXT(fake_runner_read("console", text, sizeof text),
                    "jobrun: warning: the imports of the helper left 2 threads (loader, "
                    "worker); ranks are forked without them, and a rank that waits for "
                    "them hangs (fork_threads: refuse makes this an error)\n");
     JR_ASSERT_TEXT(fake.runner.fork_stall.threads, "2 threads (loader, worker)");
     fake_runner_check_events("helper_threads; ");
-    fake_runner_end();
 }
 
 /* A rank has 30 s to reach its function, where the helper has threads and the rank can say that it
  * has. */
-static void watches_forks_of_a_helper_with_threads(void)
+TEST(watches_forks_of_a_helper_with_threads)
 {
     static const struct {
         const char *threads;
@@ -38,7 +37,7 @@ static void watches_forks_of_a_helper_with_threads(void)
         {"1 thread", true, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(vectors[i].threads);
+        BEGIN(fake_runner_end, start(vectors[i].threads));
         if (vectors[i].control)
             fake_runner_control(0);
         uint64_t before = jr_clock_ns();
@@ -48,14 +47,13 @@ static void watches_forks_of_a_helper_with_threads(void)
         CU_ASSERT_EQUAL(fake.runner.fork_stall.timer.at, by);
         if (vectors[i].watched)
             CU_ASSERT_TRUE(fake_runner_is_after(by, before, 30000));
-        fake_runner_end();
     }
 }
 
 /* The timer is that of the first; who has reached it is watched no longer. */
-static void waits_for_the_first(void)
+TEST(waits_for_the_first)
 {
-    start("1 thread");
+    BEGIN(fake_runner_end, start("1 thread"));
     fake_runner_control(0);
     fake_runner_control(1);
     jr_fork_stall_policy.rank_started(&fake.ranks[0]);
@@ -63,15 +61,13 @@ static void waits_for_the_first(void)
     jr_fork_stall_policy.rank_started(&fake.ranks[1]);
     CU_ASSERT_EQUAL(fake.runner.fork_stall.timer.at, first);
     jr_fork_stall_reached(&fake.ranks[0]);
-    CU_ASSERT_EQUAL(fake.ranks[0].reach_by, 0);
-    CU_ASSERT_NOT_EQUAL(fake.ranks[1].reach_by, 0);
-    fake_runner_end();
+    CU_ASSERT_TRUE(fake.ranks[0].reach_by == 0 && fake.ranks[1].reach_by != 0);
 }
 
 /* Whose time is up is killed, and its start has failed, with the reason. */
-static void kills_who_is_stalled(void)
+TEST(kills_who_is_stalled)
 {
-    start("2 threads (loader)");
+    BEGIN(fake_runner_end, start("2 threads (loader)"));
     for (uint32_t i = 0; i < 4; i++)
         fake_runner_spawn(i);
     uint64_t later = jr_clock_ns() + 3600000 * FAKE_MS;
@@ -83,8 +79,7 @@ static void kills_who_is_stalled(void)
     fake_runner_check_sent(0, "");
     fake_runner_check_sent(2, "");
     fake_runner_check_sent(3, "");
-    CU_ASSERT_EQUAL(fake.ranks[1].reach_by, 0);
-    CU_ASSERT_EQUAL(fake.outcomes[1].stage, JR_STAGE_STALL);
+    CU_ASSERT_TRUE(fake.ranks[1].reach_by == 0 && fake.outcomes[1].stage == JR_STAGE_STALL);
     CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_NONE);
     CU_ASSERT_EQUAL(fake.runner.fork_stall.timer.at, later);
     JR_ASSERT_TEXT(fake.outcome.start_text,
@@ -93,74 +88,59 @@ static void kills_who_is_stalled(void)
                    "not preload what starts them, or use start_method: spawn");
     fake_runner_note_end(1, JR_END_SIGNALED, SIGKILL);
     jr_fork_stall_policy.rank_ended(&fake.ranks[1]);
-    CU_ASSERT_EQUAL(fake.outcomes[1].end, JR_END_START);
-    CU_ASSERT_FALSE(fake.outcomes[1].killed);
+    CU_ASSERT_TRUE(fake.outcomes[1].end == JR_END_START && !fake.outcomes[1].killed);
     CU_ASSERT_EQUAL(fake.outcomes[1].stopped_with, 0);
-    fake_runner_end();
 }
 
 /* The longest list of threads leaves room for the whole sentence. */
-static void the_reason_is_never_cut(void)
+TEST(the_reason_is_never_cut)
 {
     char text[400];
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    start(text);
+    BEGIN(fake_runner_end, start(text));
     fake_runner_spawn(0);
     fake.ranks[0].reach_by = 1;
     fake.runner.fork_stall.timer.due(&fake.runner);
     const char *said = fake.outcome.start_text;
     CU_ASSERT_TRUE(strlen(said) > 255);
     JR_ASSERT_TEXT(said + strlen(said) - 19, "start_method: spawn");
-    fake_runner_end();
 }
 
 /* Who has ended meanwhile is nobody's any more. */
-static void looks_at_who_lives(void)
+TEST(looks_at_who_lives)
 {
-    start("1 thread");
+    BEGIN(fake_runner_end, start("1 thread"));
     fake_runner_spawn(0);
     fake_runner_reap(0);
     fake.ranks[0].reach_by = 1;
     fake.runner.fork_stall.timer.due(&fake.runner);
-    CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_NONE);
-    CU_ASSERT_EQUAL(fake.runner.fork_stall.timer.at, 0);
-    fake_runner_end();
+    CU_ASSERT_TRUE(fake.outcomes[0].stage == JR_STAGE_NONE && fake.runner.fork_stall.timer.at == 0);
 }
 
 /* Any other end stays what it was. */
-static void other_ends_are_left_alone(void)
+TEST(other_ends_are_left_alone)
 {
     static const enum jr_stage stages[] = {JR_STAGE_NONE, JR_STAGE_FORK, JR_STAGE_EXEC};
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        start("1 thread");
+        BEGIN(fake_runner_end, start("1 thread"));
         fake.outcomes[0] = (struct jr_rank_outcome){
             .stage = stages[i], .end = JR_END_SIGNALED, .killed = true, .stopped_with = SIGTERM};
         jr_fork_stall_policy.rank_ended(&fake.ranks[0]);
-        CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_SIGNALED);
-        CU_ASSERT_TRUE(fake.outcomes[0].killed);
+        CU_ASSERT_TRUE(fake.outcomes[0].end == JR_END_SIGNALED && fake.outcomes[0].killed);
         CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
-        fake_runner_end();
     }
 }
 
-static void no_time_passes_while_suspended(void)
+TEST(no_time_passes_while_suspended)
 {
-    start("1 thread");
+    BEGIN(fake_runner_end, start("1 thread"));
     fake.runner.next = 3;
     fake.ranks[0].reach_by = 1000;
     fake.ranks[2].reach_by = 2000;
     fake.ranks[3].reach_by = 3000; /* has not started */
     jr_fork_stall_policy.resumed(&fake.runner, 50);
-    CU_ASSERT_EQUAL(fake.ranks[0].reach_by, 1050);
-    CU_ASSERT_EQUAL(fake.ranks[1].reach_by, 0);
-    CU_ASSERT_EQUAL(fake.ranks[2].reach_by, 2050);
-    CU_ASSERT_EQUAL(fake.ranks[3].reach_by, 3000);
+    CU_ASSERT_TRUE(fake.ranks[0].reach_by == 1050 && fake.ranks[1].reach_by == 0);
+    CU_ASSERT_TRUE(fake.ranks[2].reach_by == 2050 && fake.ranks[3].reach_by == 3000);
     CU_ASSERT_TRUE(fake.runner.fork_stall.timer.pauses);
-    fake_runner_end();
 }
-
-JR_UNIT_MAIN("fork_stall", CASE(warns_of_the_threads), CASE(watches_forks_of_a_helper_with_threads),
-             CASE(waits_for_the_first), CASE(kills_who_is_stalled), CASE(the_reason_is_never_cut),
-             CASE(looks_at_who_lives), CASE(other_ends_are_left_alone),
-             CASE(no_time_passes_while_suspended))

@@ -237,21 +237,18 @@ static void begin_nothing(void)
     end_job();
 }
 
-static void says_why_it_does_not_begin(void)
+TEST(says_why_it_does_not_begin)
 {
     for (refusal = 0; refusal < sizeof refusals / sizeof *refusals; refusal++)
         in_other_process(begin_nothing);
 }
 
-static void tells_how_ranks_end(void)
+TEST(tells_how_ranks_end)
 {
     in_other_process(tell_how_ranks_end);
 }
 
-static void has_a_companion_until_the_record_is_written(void)
+TEST(has_a_companion_until_the_record_is_written)
 {
     in_other_process(keep_a_companion);
 }
-
-JR_UNIT_MAIN("guard", CASE(says_why_it_does_not_begin), CASE(tells_how_ranks_end),
-             CASE(has_a_companion_until_the_record_is_written))

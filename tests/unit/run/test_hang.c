@@ -46,7 +46,7 @@ static json_t *load_evidence(const char *path)
 }
 
 /* Which limit was met is the run's, the first time. */
-static void each_reason_is_its_own_timeout(void)
+TEST(each_reason_is_its_own_timeout)
 {
     static const enum jr_timeout timeouts[] = {[JR_HANG_SILENCE] = JR_TIMEOUT_SILENCE,
                                                [JR_HANG_FIRST_EXIT] = JR_TIMEOUT_AFTER_FIRST_EXIT,
@@ -54,7 +54,7 @@ static void each_reason_is_its_own_timeout(void)
                                                [JR_HANG_FIRST_STEP] = JR_TIMEOUT_FIRST_STEP};
     for (int why = JR_HANG_SILENCE; why <= JR_HANG_FIRST_STEP; why++) {
         char expected[32];
-        start("USR1");
+        BEGIN(fake_runner_end, start("USR1"));
         CU_ASSERT_FALSE(jr_hang_has_begun(&fake.runner));
         jr_hang_begin(&fake.runner, (enum jr_hang_why)why);
         CU_ASSERT_TRUE(jr_hang_has_begun(&fake.runner));
@@ -65,31 +65,28 @@ static void each_reason_is_its_own_timeout(void)
         CU_ASSERT_EQUAL(fake.outcome.timed_out_by, timeouts[why]);
         fake_runner_check_events("");
         CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-        fake_runner_end();
     }
 }
 
 /* A run that is being stopped does not hang. */
-static void a_stopped_run_does_not_hang(void)
+TEST(a_stopped_run_does_not_hang)
 {
-    start("USR1");
+    BEGIN(fake_runner_end, start("USR1"));
     fake.runner.stop.begun = true;
     jr_hang_begin(&fake.runner, JR_HANG_SILENCE);
     CU_ASSERT_FALSE(jr_hang_has_begun(&fake.runner));
-    CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_NONE);
-    CU_ASSERT_EQUAL(fake.runner.hang.timer.at, 0);
+    CU_ASSERT_TRUE(fake.outcome.timed_out_by == JR_TIMEOUT_NONE && fake.runner.hang.timer.at == 0);
     fake_runner_check_events("");
-    fake_runner_end();
 }
 
 /* The second look comes half a second later, or at the end of on_hang.wait. */
-static void looks_again_half_a_second_later(void)
+TEST(looks_again_half_a_second_later)
 {
     static const struct {
         uint64_t wait_ms, next_ms;
     } vectors[] = {{0, 0}, {499, 499}, {500, 500}, {501, 500}, {60000, 500}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start("USR1");
+        BEGIN(fake_runner_end, start("USR1"));
         fake.policy.on_hang.wait_ms = vectors[i].wait_ms;
         uint64_t before = jr_clock_ns();
         jr_hang_begin(&fake.runner, JR_HANG_SILENCE);
@@ -98,20 +95,19 @@ static void looks_again_half_a_second_later(void)
         CU_ASSERT_EQUAL(hang->timer.at, hang->first_ns + vectors[i].next_ms * FAKE_MS);
         CU_ASSERT_EQUAL(hang->until_ns, hang->first_ns + vectors[i].wait_ms * FAKE_MS);
         CU_ASSERT_TRUE(hang->timer.pauses);
-        fake_runner_end();
     }
 }
 
 /* How long it was silent before, to the millisecond; never less than nothing.
  */
-static void says_for_how_long_it_was_silent(void)
+TEST(says_for_how_long_it_was_silent)
 {
     static const struct {
         int64_t before_ms; /* the last byte, before the first look */
         double seconds;
     } vectors[] = {{-5, 0}, {1, 0.001}, {1500, 1.5}, {61002, 61.002}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start("USR1");
+        BEGIN(fake_runner_end, start("USR1"));
         jr_hang_begin(&fake.runner, JR_HANG_SILENCE);
         fake.outcomes[0].heard_ns = (uint64_t)((int64_t)fake.runner.hang.first_ns -
                                                vectors[i].before_ms * (int64_t)FAKE_MS);
@@ -121,37 +117,34 @@ static void says_for_how_long_it_was_silent(void)
                                1e-9);
         CU_ASSERT_TRUE(json_is_real(json_object_get(evidence, "silent_seconds")));
         json_decref(evidence);
-        fake_runner_end();
     }
 }
 
 /* Without a folder the evidence is lost, which is said, and nothing else. */
-static void says_where_evidence_is_lost(void)
+TEST(says_where_evidence_is_lost)
 {
-    start("USR1");
+    BEGIN(fake_runner_end, start("USR1"));
     fake.planned[0].dir = "attempt_9/0";
     look_twice(JR_HANG_SILENCE);
     fake_runner_check_events("timeout timeout=3; evidence_failed rank=10; "
                              "evidence signalled=2; ");
     fake_runner_check_sent(0, "USR1");
-    fake_runner_end();
 }
 
 /* A rank without a folder of its own has it in the run's. */
-static void a_run_without_folders_has_one_file(void)
+TEST(a_run_without_folders_has_one_file)
 {
-    start("USR1");
+    BEGIN(fake_runner_end, start("USR1"));
     fake_runner_reap(1);
     fake.planned[0].dir = NULL;
     look_twice(JR_HANG_SILENCE);
     json_t *evidence = load_evidence("hang.json");
     CU_ASSERT_EQUAL(jr_json_get_int(evidence, "rank"), 10);
     json_decref(evidence);
-    fake_runner_end();
 }
 
 /* The signal is the spec's; where nobody said which, it is ABRT for what is known to handle it. */
-static void asks_by_a_signal(void)
+TEST(asks_by_a_signal)
 {
     static char *with[] = {(char *)"PYTHONFAULTHANDLER=1", NULL};
     static char *empty[] = {(char *)"PYTHONFAULTHANDLER=", NULL};
@@ -168,7 +161,7 @@ static void asks_by_a_signal(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         bool asks = *vectors[i].sent != '\0';
-        start(vectors[i].stated);
+        BEGIN(fake_runner_end, start(vectors[i].stated));
         fake.plan.form = vectors[i].form;
         fake.planned[0].env = fake.planned[1].env = vectors[i].env;
         look_twice(JR_HANG_PROGRESS);
@@ -182,12 +175,11 @@ static void asks_by_a_signal(void)
         fake_runner_check_events(asks ? "timeout timeout=5; evidence signalled=2; "
                                       : "timeout timeout=5; evidence signalled=0; "
                                         "stop signal=SIGTERM running=2; ");
-        fake_runner_end();
     }
 }
 
 /* A signal that dumps core does not, unless the spec states limits.core. */
-static void dumps_no_core(void)
+TEST(dumps_no_core)
 {
     static const struct {
         const char *signal, *core;
@@ -206,18 +198,12 @@ static void dumps_no_core(void)
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_CORE, &own), 0);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct rlimit limit;
-        start(vectors[i].signal);
+        BEGIN(fake_runner_end, start(vectors[i].signal));
         fake.policy.limits.core = (char *)vectors[i].core;
         look_twice(JR_HANG_SILENCE);
         CU_ASSERT_EQUAL(prlimit(fake.ranks[0].pid, RLIMIT_CORE, NULL, &limit), 0);
         CU_ASSERT_EQUAL(limit.rlim_cur, vectors[i].lowered ? 0 : own.rlim_cur);
         CU_ASSERT_EQUAL(limit.rlim_max, own.rlim_max);
         fake_runner_check_sent(0, vectors[i].signal);
-        fake_runner_end();
     }
 }
-
-JR_UNIT_MAIN("hang", CASE(each_reason_is_its_own_timeout), CASE(a_stopped_run_does_not_hang),
-             CASE(looks_again_half_a_second_later), CASE(says_for_how_long_it_was_silent),
-             CASE(says_where_evidence_is_lost), CASE(a_run_without_folders_has_one_file),
-             CASE(asks_by_a_signal), CASE(dumps_no_core))

@@ -60,7 +60,7 @@ static void start(const char *text, uint32_t count)
     CU_ASSERT_EQUAL_FATAL(jr_policies_open(&fake.runner), 0);
 }
 
-static void end(void)
+ENDING(end)
 {
     jr_policies_close(&fake.runner);
     if (fake.runner.oom.log_fd > 0)
@@ -75,14 +75,13 @@ static bool is_over(const struct jr_runner *runner)
 
 /* Ranks with a program that executes already are started together, and one that fails for a reason
  * of its own stops those that came with it. */
-static void a_failure_among_several_stops_them(void)
+TEST(a_failure_among_several_stops_them)
 {
     enum { COUNT = 5 };
-    start("exec sleep 1000", COUNT);
+    BEGIN(end, start("exec sleep 1000", COUNT));
     fake.planned[3].cpus = "8191";
     fake_runner_turn(is_over);
-    CU_ASSERT_EQUAL(fake.outcomes[3].end, JR_END_START);
-    CU_ASSERT_EQUAL(fake.outcomes[3].stage, JR_STAGE_CPUS);
+    CU_ASSERT_TRUE(fake.outcomes[3].end == JR_END_START && fake.outcomes[3].stage == JR_STAGE_CPUS);
     CU_ASSERT_EQUAL(fake.outcomes[3].order, 1);
     for (uint32_t i = 0; i < COUNT; i++) {
         bool tried = i != 3 && fake.outcomes[i].end != JR_END_NONE;
@@ -91,36 +90,32 @@ static void a_failure_among_several_stops_them(void)
             CU_ASSERT_EQUAL(fake.outcomes[i].stopped_with, SIGTERM);
     }
     CU_ASSERT_EQUAL(fake.runner.running, 0);
-    end();
 }
 
 /* Where a start fails before there is a process, as it does where no more are allowed, no further
  * rank is tried. */
-static void a_failure_at_once_is_the_last(void)
+TEST(a_failure_at_once_is_the_last)
 {
-    start("exec sleep 1000", 6);
+    BEGIN(end, start("exec sleep 1000", 6));
     fake.planned[2].cpus = "x";
     fake_runner_turn(is_over);
-    CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_START);
-    CU_ASSERT_EQUAL(fake.outcomes[2].stage, JR_STAGE_CPUS);
-    CU_ASSERT_EQUAL(fake.outcomes[1].stopped_with, SIGTERM);
-    CU_ASSERT_EQUAL(fake.outcomes[3].end, JR_END_NONE);
+    CU_ASSERT_TRUE(fake.outcomes[2].end == JR_END_START && fake.outcomes[2].stage == JR_STAGE_CPUS);
+    CU_ASSERT_TRUE(fake.outcomes[1].stopped_with == SIGTERM && fake.outcomes[3].end == JR_END_NONE);
     CU_ASSERT_EQUAL(fake.runner.next, 3);
-    end();
 }
 
 /* Ranks may end while the last of those that are started together is on its way: who was the first
  * is known then, too. Here the others wait until the dead one is a zombie. Where the runner sleeps
  * until a rank executes, that and its peers may end before the runner wakes and watches it, so that
  * no order is promised there. */
-static void keeps_the_order_of_ends_during_starts(void)
+TEST(keeps_the_order_of_ends_during_starts)
 {
     enum { COUNT = 5, FIRST = 3 };
     static char *hub[] = {(char *)"sh", (char *)"-c", (char *)"echo $$ > new; mv new pid; exit 3",
                           NULL};
-    start("until test -e pid; do :; done; read p < pid;"
-          "until grep -q '^State:.Z' /proc/$p/status; do :; done; exit 1",
-          COUNT);
+    BEGIN(end, start("until test -e pid; do :; done; read p < pid;"
+                     "until grep -q '^State:.Z' /proc/$p/status; do :; done; exit 1",
+                     COUNT));
     for (uint32_t i = 0; i < COUNT; i++)
         fake.planned[i].workdir = fake.scratch.dir;
     fake.planned[FIRST].argv = hub;
@@ -139,15 +134,14 @@ static void keeps_the_order_of_ends_during_starts(void)
     for (uint32_t i = 0; i + 1 < COUNT; i++)
         if (i != FIRST)
             CU_ASSERT_EQUAL(fake.outcomes[i].exit_code, 1);
-    end();
 }
 
 /* Nothing starts before the setup is done, while a stop is held, or jobrun is suspended; a stop
  * starts nothing any more. */
-static void waits_before_it_starts(void)
+TEST(waits_before_it_starts)
 {
     for (int why = 0; why < 5; why++) {
-        start("exit 0", 2);
+        BEGIN(end, start("exit 0", 2));
         fake.runner.setup.done = why != 0;
         fake.runner.first_failure.timer.at = why == 1 ? UINT64_MAX : 0;
         fake.runner.loop.paused_ns = why == 2 ? 1 : 0;
@@ -157,13 +151,12 @@ static void waits_before_it_starts(void)
         CU_ASSERT_EQUAL(fake.runner.next, why == 4 ? 2 : 0);
         if (why == 4)
             fake_runner_turn(is_over);
-        end();
     }
 }
 
 /* No further rank will start: the first that has no process is the one that failed, and its text is
  * kept. */
-static void fails_the_first_that_waits(void)
+TEST(fails_the_first_that_waits)
 {
     static const struct {
         uint32_t next;
@@ -171,7 +164,7 @@ static void fails_the_first_that_waits(void)
         uint32_t failed; /* 9: none */
     } vectors[] = {{0, false, 0}, {2, false, 2}, {3, false, 9}, {2, true, 9}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start("exit 0", 3);
+        BEGIN(end, start("exit 0", 3));
         fake.runner.next = vectors[i].next;
         fake.runner.stop.begun = vectors[i].begun;
         for (uint32_t k = 0; k < vectors[i].next; k++) {
@@ -186,30 +179,21 @@ static void fails_the_first_that_waits(void)
         JR_ASSERT_TEXT(fake.outcome.start_text, any ? "because" : "");
         if (any) {
             const struct jr_rank_outcome *rank = &fake.outcomes[vectors[i].failed];
-            CU_ASSERT_EQUAL(rank->stage, JR_STAGE_FORK);
-            CU_ASSERT_EQUAL(rank->start_errno, EAGAIN);
+            CU_ASSERT_TRUE(rank->stage == JR_STAGE_FORK && rank->start_errno == EAGAIN);
             CU_ASSERT_EQUAL(fake.runner.next, vectors[i].failed + 1);
             CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
         }
-        end();
     }
 }
 
 /* A rank that was forked and not heard of is the one, though others were asked for after it. */
-static void fails_one_that_was_not_heard_of(void)
+TEST(fails_one_that_was_not_heard_of)
 {
-    start("exit 0", 3);
+    BEGIN(end, start("exit 0", 3));
     fake.runner.next = 3;
     fake.ranks[0].pid = fake.ranks[2].pid = 12;
     fake.ranks[0].state = fake.ranks[2].state = JR_LIFE_ENDED;
     jr_launch_fail(&fake.runner, JR_STAGE_FORK, 0, "");
-    CU_ASSERT_EQUAL(fake.outcomes[1].end, JR_END_START);
-    CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_NONE);
+    CU_ASSERT_TRUE(fake.outcomes[1].end == JR_END_START && fake.outcomes[2].end == JR_END_NONE);
     CU_ASSERT_EQUAL(fake.runner.next, 3);
-    end();
 }
-
-JR_UNIT_MAIN("launch", CASE(a_failure_among_several_stops_them),
-             CASE(a_failure_at_once_is_the_last), CASE(keeps_the_order_of_ends_during_starts),
-             CASE(waits_before_it_starts), CASE(fails_the_first_that_waits),
-             CASE(fails_one_that_was_not_heard_of))

@@ -37,24 +37,23 @@ static void turn_until_kept(size_t count)
     CU_ASSERT_EQUAL(callers->backlog.kept_count, count);
 }
 
-static void does_nothing_without_leases(void)
+TEST(does_nothing_without_leases)
 {
-    fake_runner_start();
+    BEGIN(fake_runner_end, fake_runner_start());
     CU_ASSERT_EQUAL(jr_lease_callers_keep(&fake.runner), 0);
     fake_runner_open(&jr_lease_callers_policy);
     CU_ASSERT_EQUAL(fake.runner.lease_callers.watch.fd, -1);
     CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.loop, true), 0);
     jr_lease_callers_policy.close(&fake.runner);
-    fake_runner_end();
 }
 
 /* A lease that lies where a slot will be is kept above the slots until the end, and one that does
  * not lies where it was. */
-static void serves_a_lease_wherever_it_lies(void)
+TEST(serves_a_lease_wherever_it_lies)
 {
     static const int numbers[] = {JR_SLOT_PMI, 100};
     for (size_t i = 0; i < 2; i++) {
-        fake_runner_start();
+        BEGIN(fake_runner_end, fake_runner_start());
         int held = hold_lease();
         CU_ASSERT_EQUAL_FATAL(dup2(held, numbers[i]), numbers[i]);
         (void)close(held);
@@ -74,23 +73,18 @@ static void serves_a_lease_wherever_it_lies(void)
         CU_ASSERT_EQUAL(fcntl(kept, F_GETFD) < 0, i == 0);
         (void)close(waits);
         (void)close(i == 1 ? kept : -1);
-        fake_runner_end();
     }
 }
 
 /* What cannot be watched does not hinder the run. */
-static void a_bad_lease_is_no_failure(void)
+TEST(a_bad_lease_is_no_failure)
 {
     static const int bad[] = {9999};
-    fake_runner_start();
+    BEGIN(fake_runner_end, fake_runner_start());
     fake.options.leases = bad;
     fake.options.leases_count = 1;
     CU_ASSERT_EQUAL(jr_lease_callers_keep(&fake.runner), 0);
     fake_runner_open(&jr_lease_callers_policy);
     CU_ASSERT_EQUAL(fake.runner.lease_callers.watch.fd, -1);
     jr_lease_callers_policy.close(&fake.runner);
-    fake_runner_end();
 }
-
-JR_UNIT_MAIN("run.lease_callers", CASE(does_nothing_without_leases),
-             CASE(serves_a_lease_wherever_it_lies), CASE(a_bad_lease_is_no_failure))

@@ -70,14 +70,14 @@ static void end_rank(uint32_t i, int code)
     fake_runner_pass_hold();
 }
 
-static void end(void)
+ENDING(end)
 {
     jr_mpi_world_policy.close(&fake.runner);
     fake_runner_end();
 }
 
 /* The last words of a rank that is gone are read, and its exit is what stops the others. */
-static void reads_last_words(void)
+TEST(reads_last_words)
 {
     start();
     write_to(0, INIT "cmd=abort exitcode=3\n");
@@ -94,7 +94,7 @@ static void reads_last_words(void)
 }
 
 /* MPICH's streams do not outlast its MPI_Finalize. */
-static void explains_what_a_second_program_dies_of(void)
+TEST(explains_what_a_second_program_dies_of)
 {
     static const struct {
         const char *said;
@@ -110,7 +110,7 @@ static void explains_what_a_second_program_dies_of(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char text[512];
-        start();
+        BEGIN(end, start());
         fake_runner_console();
         write_to(0, vectors[i].said);
         fake_runner_note_end(0, vectors[i].end, vectors[i].number);
@@ -119,20 +119,19 @@ static void explains_what_a_second_program_dies_of(void)
         (void)fake_runner_read("console", text, sizeof text);
         CU_ASSERT_EQUAL(strstr(text, "rank 10 was ended by SIGPIPE after MPI_Finalize") != NULL,
                         vectors[i].explained);
-        end();
     }
 }
 
 /* A rank that asks and does not read is left alone: what waits for it is bounded by what was read
  * at once, and comes when it reads. */
-static void leaves_alone_who_does_not_read(void)
+TEST(leaves_alone_who_does_not_read)
 {
     enum { ASKED = 20000 };
     static const char request[] = "cmd=get_maxes\n";
     char text[4096];
     size_t sent = 0, heard = 0, most = 0;
     ssize_t len;
-    start();
+    BEGIN(end, start());
     say(0, INIT);
     check_heard(0, INIT_OK);
     for (size_t i = 0; i < ASKED; i++) {
@@ -156,13 +155,12 @@ static void leaves_alone_who_does_not_read(void)
         len = len < 0 ? 0 : len;
     }
     CU_ASSERT_FALSE(fake.runner.mpi_world.streams[0].full);
-    end();
 }
 
 /* The stream of a rank that is closed is no end of it. */
-static void minds_no_closed_streams(void)
+TEST(minds_no_closed_streams)
 {
-    start();
+    BEGIN(end, start());
     say(0, INIT);
     (void)close(fake.controls[0]);
     fake.controls[0] = -1;
@@ -171,7 +169,6 @@ static void minds_no_closed_streams(void)
     CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
     end_rank(0, 0);
     CU_ASSERT_TRUE(jr_outcome_left_mpi(&fake.outcomes[0]));
-    end();
 }
 
 /* With PMIx, by a process beside the runner, whose library is fake_pmix.c of tests/unit/wireup: as
@@ -196,7 +193,7 @@ static void open_pmix(void)
         (void)jr_loop_turn(&fake.runner.loop, false);
 }
 
-static void hears_what_pmix_tells(void)
+TEST(hears_what_pmix_tells)
 {
     struct jr_shared *shared = jr_shared_new(2);
     start_pmix(shared);
@@ -212,8 +209,7 @@ static void hears_what_pmix_tells(void)
         (void)jr_loop_turn(&fake.runner.loop, false);
     check_part(0, JR_MPI_PART_FINALIZED);
     check_part(1, JR_MPI_PART_ABORTED);
-    CU_ASSERT_EQUAL(fake.outcomes[1].mpi_code, 3);
-    CU_ASSERT_TRUE(fake.outcomes[1].mpi_spawned);
+    CU_ASSERT_TRUE(fake.outcomes[1].mpi_code == 3 && fake.outcomes[1].mpi_spawned);
     fake_runner_check_events("mpi_initialized; mpi_spawn_refused rank=11; mpi_abort "
                              "rank=11 code=3; stop signal=SIGTERM running=2; ");
     end();
@@ -222,7 +218,7 @@ static void hears_what_pmix_tells(void)
 }
 
 /* Its last words count before the end of a rank does. */
-static void hears_pmix_before_an_end(void)
+TEST(hears_pmix_before_an_end)
 {
     struct jr_shared *shared = jr_shared_new(2);
     start_pmix(shared);
@@ -281,14 +277,13 @@ static bool is_launched(const struct jr_runner *runner)
 /* Rank 0 is told to have failed to start, and the run ends. */
 static void check_unstarted(const char *why)
 {
-    CU_ASSERT_EQUAL(fake.runner.next, 1);
-    CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_START);
+    CU_ASSERT_TRUE(fake.runner.next == 1 && fake.outcomes[0].end == JR_END_START);
     CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_PMIX);
     CU_ASSERT_PTR_NOT_NULL(strstr(fake.runner.outcome->start_text, why));
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
 }
 
-static void says_why_there_is_no_pmix(void)
+TEST(says_why_there_is_no_pmix)
 {
     struct jr_shared *shared = start_waiting("1", "/nowhere/libpmix.so.2");
     fake_runner_turn(is_launched);
@@ -298,7 +293,7 @@ static void says_why_there_is_no_pmix(void)
 
 /* By its own limit, by that of the spec, and by a signal, none of which the server has to
  * answer. */
-static void waits_for_pmix_no_longer(void)
+TEST(waits_for_pmix_no_longer)
 {
     struct jr_shared *shared = start_waiting("slow", FAKE_PMIX);
     CU_ASSERT_TRUE(fake.runner.mpi_world.ready.at != 0);
@@ -312,8 +307,7 @@ static void waits_for_pmix_no_longer(void)
     end_waiting(shared);
     shared = start_waiting("slow", FAKE_PMIX);
     jr_stop_signal(&fake.runner, SIGINT, jr_clock_ns());
-    CU_ASSERT_TRUE(is_launched(&fake.runner));
-    CU_ASSERT_EQUAL(fake.runner.next, 0);
+    CU_ASSERT_TRUE(is_launched(&fake.runner) && fake.runner.next == 0);
     end_waiting(shared);
 }
 
@@ -377,7 +371,7 @@ static void exchange(int peer, const char *lines)
 }
 
 /* The barrier opens once all nodes are in it, and everyone gets everything. */
-static void leads_a_world_with_others(void)
+TEST(leads_a_world_with_others)
 {
     int peer = start_node();
     say(0, INIT "cmd=get_my_kvsname\n"
@@ -411,7 +405,7 @@ static void leads_a_world_with_others(void)
 
 /* Much more than a socket takes at once: it waits, nothing blocks, and all comes. What comes in
  * pieces is put together. */
-static void exchanges_as_there_is_room(void)
+TEST(exchanges_as_there_is_room)
 {
     enum { KEYS = 500, DIGITS = 900 };
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -441,8 +435,7 @@ static void exchanges_as_there_is_room(void)
     }
     CU_ASSERT_TRUE(frame.len > (size_t)KEYS * DIGITS);
     (void)jr_loop_turn(&fake.runner.loop, true);
-    CU_ASSERT_FALSE(stream->full);
-    CU_ASSERT_EQUAL(stream->out.len, 0);
+    CU_ASSERT_TRUE(!stream->full && stream->out.len == 0);
     frame.len = 0;
     jr_exchange_put(&out, &frame);
     CU_ASSERT_EQUAL(send(peer, out.data, out.len - 1, 0), (ssize_t)out.len - 1);
@@ -457,7 +450,7 @@ static void exchanges_as_there_is_room(void)
 }
 
 /* The first here is reported, once. */
-static void reports_that_a_rank_initialized(void)
+TEST(reports_that_a_rank_initialized)
 {
     struct jr_report report = {.name = JR_REPORT_QUIET};
     int peer = start_node();
@@ -471,7 +464,7 @@ static void reports_that_a_rank_initialized(void)
 }
 
 /* Who has ended without, or does so then, has left ranks of other nodes. */
-static void fails_who_leaves_other_nodes(void)
+TEST(fails_who_leaves_other_nodes)
 {
     int peer = start_node();
     end_rank(0, 0);
@@ -494,7 +487,7 @@ static void fails_who_leaves_other_nodes(void)
 }
 
 /* The exchange ends, or what comes is none: the ranks would wait for ever. */
-static void stops_without_the_exchange(void)
+TEST(stops_without_the_exchange)
 {
     int peer = start_node();
     (void)close(peer);
@@ -514,11 +507,3 @@ static void stops_without_the_exchange(void)
         (void)close(peer);
     }
 }
-
-JR_UNIT_MAIN("mpi_world", CASE(hears_what_pmix_tells), CASE(hears_pmix_before_an_end),
-             CASE(says_why_there_is_no_pmix), CASE(waits_for_pmix_no_longer),
-             CASE(reads_last_words), CASE(explains_what_a_second_program_dies_of),
-             CASE(leaves_alone_who_does_not_read), CASE(minds_no_closed_streams),
-             CASE(leads_a_world_with_others), CASE(exchanges_as_there_is_room),
-             CASE(reports_that_a_rank_initialized), CASE(fails_who_leaves_other_nodes),
-             CASE(stops_without_the_exchange))

@@ -41,7 +41,7 @@ static void say(const struct machine *machine, const char *text)
     (void)close(fd);
 }
 
-static void the_log_names_processes(void)
+TEST(the_log_names_processes)
 {
     static const struct {
         const char *text;
@@ -74,7 +74,7 @@ static void the_log_names_processes(void)
 }
 
 /* The record of one comes with that of the other. */
-static void two_at_once_are_both_explained(void)
+TEST(two_at_once_are_both_explained)
 {
     struct machine m;
     start(&m);
@@ -83,12 +83,11 @@ static void two_at_once_are_both_explained(void)
     say(&m, "6,2,5,-;Out of memory: Killed process 42 (x) total-vm\n");
     CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 42));
     say(&m, "6,3,5,-;Out of memory: Killed process 43 (x) total-vm\n");
-    CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 44));
-    CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 43));
+    CU_ASSERT_TRUE(!jr_oom_explains(&m.oom, 44) && jr_oom_explains(&m.oom, 43));
     finish(&m);
 }
 
-static void without_a_log_nothing_is_explained(void)
+TEST(without_a_log_nothing_is_explained)
 {
     struct machine m;
     start(&m);
@@ -102,7 +101,7 @@ static void without_a_log_nothing_is_explained(void)
 
 /* The count of our own group, or of the nearest above that has one, needs no log: in both versions
  * of control groups. Those above may have none. */
-static void own_groups_count(void)
+TEST(own_groups_count)
 {
     static const struct {
         const char *groups, *mount, *file; /* NULL: no group has a count */
@@ -137,7 +136,7 @@ static void own_groups_count(void)
 }
 
 /* A rank in a group of its own, which ours does not count. */
-static void the_log_knows_what_our_group_does_not(void)
+TEST(the_log_knows_what_our_group_does_not)
 {
     struct machine m;
     start(&m);
@@ -149,13 +148,12 @@ static void the_log_knows_what_our_group_does_not(void)
     say(&m, "3,8,7,-;Memory cgroup out of memory: Killed process 42 (a) b\n");
     CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 42)); /* nothing is counted */
     count(&m, "proc/vmstat", 4);
-    CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 43));
-    CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 42));
+    CU_ASSERT_TRUE(!jr_oom_explains(&m.oom, 43) && jr_oom_explains(&m.oom, 42));
     finish(&m);
 }
 
 /* However many the kernel kills, the last of them are known. */
-static void remembers_the_last(void)
+TEST(remembers_the_last)
 {
     struct machine m;
     start(&m);
@@ -167,26 +165,23 @@ static void remembers_the_last(void)
         say(&m, text);
         (void)jr_oom_explains(&m.oom, 1); /* a read takes one record */
     }
-    CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 1000));
-    CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 1001));
-    CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 1000 + JR_OOM_NAMED));
-    CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 1));
+    CU_ASSERT_TRUE(!jr_oom_explains(&m.oom, 1000) && jr_oom_explains(&m.oom, 1001));
+    CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 1000 + JR_OOM_NAMED) && !jr_oom_explains(&m.oom, 1));
     finish(&m);
 }
 
 /* The log lies where no rank's descriptors are, and is nobody else's. */
-static void keeps_the_log_out_of_the_way(void)
+TEST(keeps_the_log_out_of_the_way)
 {
     struct machine m;
     start(&m);
     jr_oom_open(&m.oom, m.scratch.dir, 77);
-    CU_ASSERT_TRUE(m.oom.log_fd >= 77);
-    CU_ASSERT_EQUAL(fcntl(m.oom.log_fd, F_GETFD), FD_CLOEXEC);
+    CU_ASSERT_TRUE(m.oom.log_fd >= 77 && fcntl(m.oom.log_fd, F_GETFD) == FD_CLOEXEC);
     finish(&m);
 }
 
 /* Only a SIGKILL that is not jobrun's own is looked at. */
-static void asks_of_foreign_kills(void)
+TEST(asks_of_foreign_kills)
 {
     static const struct {
         int signal, stopped_with;
@@ -215,8 +210,3 @@ static void asks_of_foreign_kills(void)
         free(runner);
     }
 }
-
-JR_UNIT_MAIN("oom", CASE(the_log_knows_what_our_group_does_not), CASE(the_log_names_processes),
-             CASE(two_at_once_are_both_explained), CASE(without_a_log_nothing_is_explained),
-             CASE(own_groups_count), CASE(remembers_the_last), CASE(keeps_the_log_out_of_the_way),
-             CASE(asks_of_foreign_kills))

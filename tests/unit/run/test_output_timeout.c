@@ -65,7 +65,7 @@ static void pass(void)
 
 /* Nothing is found where a stream is inherited, of any rank, or no limit is set. Files are looked
  * at four times within it. */
-static void knows_what_it_can_see(void)
+TEST(knows_what_it_can_see)
 {
     static const struct {
         enum jr_route out, err, last_err;
@@ -83,7 +83,7 @@ static void knows_what_it_can_see(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_output_timeout *silence = &fake.runner.output_timeout;
-        start(vectors[i].out, vectors[i].err);
+        BEGIN(fake_runner_end, start(vectors[i].out, vectors[i].err));
         set_route(FAKE_RANKS - 1, vectors[i].out, vectors[i].last_err);
         fake.policy.timeouts.silence_ms = vectors[i].limit_ms;
         uint64_t before = jr_clock_ns();
@@ -94,14 +94,12 @@ static void knows_what_it_can_see(void)
             CU_ASSERT_EQUAL(silence->timer.at, 0)
         else
             CU_ASSERT_TRUE(fake_runner_is_after(silence->timer.at, before, vectors[i].due_ms));
-        CU_ASSERT_TRUE(fake_runner_is_after(silence->since_ns, before, 0));
-        CU_ASSERT_TRUE(silence->timer.pauses);
-        fake_runner_end();
+        CU_ASSERT_TRUE(fake_runner_is_after(silence->since_ns, before, 0) && silence->timer.pauses);
     }
 }
 
 /* The last sign of any rank counts: its start, or its last byte. */
-static void counts_from_the_last_sign_of_life(void)
+TEST(counts_from_the_last_sign_of_life)
 {
     static const struct {
         uint64_t heard_ms, started_ms; /* of rank 3, before now */
@@ -111,7 +109,7 @@ static void counts_from_the_last_sign_of_life(void)
         {3000, 3000, 5000}, {7999, 7990, 10},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(JR_ROUTE_PIPE, JR_ROUTE_PIPE);
+        BEGIN(fake_runner_end, start(JR_ROUTE_PIPE, JR_ROUTE_PIPE));
         fake_runner_open(&jr_output_timeout_policy);
         run_all(9000);
         uint64_t now = jr_clock_ns();
@@ -123,27 +121,25 @@ static void counts_from_the_last_sign_of_life(void)
             CU_ASSERT_TRUE(jr_clock_ns() >= now + vectors[i].due_ms * FAKE_MS)
         else
             CU_ASSERT_EQUAL(at, now + vectors[i].due_ms * FAKE_MS);
-        fake_runner_end();
     }
 }
 
 /* None before the policy was opened, or the run went on. */
-static void nothing_counts_before_it_began(void)
+TEST(nothing_counts_before_it_began)
 {
-    start(JR_ROUTE_PIPE, JR_ROUTE_PIPE);
+    BEGIN(fake_runner_end, start(JR_ROUTE_PIPE, JR_ROUTE_PIPE));
     fake_runner_open(&jr_output_timeout_policy);
     run_all(9000);
     uint64_t since = jr_clock_ns() + HOUR_NS;
     fake.runner.output_timeout.since_ns = since;
     pass();
     CU_ASSERT_EQUAL(fake.runner.output_timeout.timer.at, since + LIMIT_MS * FAKE_MS);
-    fake_runner_end();
 }
 
 /* While ranks are to come nothing is found, however long it takes. */
-static void waits_for_the_last_rank(void)
+TEST(waits_for_the_last_rank)
 {
-    start(JR_ROUTE_PIPE, JR_ROUTE_PIPE);
+    BEGIN(fake_runner_end, start(JR_ROUTE_PIPE, JR_ROUTE_PIPE));
     fake_runner_open(&jr_output_timeout_policy);
     run_all(9000);
     fake.runner.next--;
@@ -151,15 +147,14 @@ static void waits_for_the_last_rank(void)
     pass();
     CU_ASSERT_FALSE(jr_hang_has_begun(&fake.runner));
     CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.output_timeout.timer.at, before, LIMIT_MS));
-    fake_runner_end();
 }
 
 /* What a rank writes to a file by itself is seen by the file's size. */
-static void sees_files_grow(void)
+TEST(sees_files_grow)
 {
     static const char *const names[] = {"out", "err"};
     for (int stream = 0; stream < 2; stream++) {
-        start(JR_ROUTE_FILE, JR_ROUTE_FILE);
+        BEGIN(fake_runner_end, start(JR_ROUTE_FILE, JR_ROUTE_FILE));
         fake.planned[2].out_path = "out2";
         fake.planned[2].err_path = "err2";
         fake_runner_open(&jr_output_timeout_policy);
@@ -175,16 +170,14 @@ static void sees_files_grow(void)
         for (uint32_t i = 0; i < FAKE_RANKS; i++)
             fake.outcomes[i].heard_ns = 0;
         pass(); /* the same size is silence */
-        CU_ASSERT_EQUAL(fake.outcomes[0].heard_ns, 0);
-        CU_ASSERT_TRUE(jr_hang_has_begun(&fake.runner));
-        fake_runner_end();
+        CU_ASSERT_TRUE(fake.outcomes[0].heard_ns == 0 && jr_hang_has_begun(&fake.runner));
     }
 }
 
 /* The next look is when it can be too long, if that is before a quarter. */
-static void looks_when_it_can_be_too_long(void)
+TEST(looks_when_it_can_be_too_long)
 {
-    start(JR_ROUTE_FILE, JR_ROUTE_FILE);
+    BEGIN(fake_runner_end, start(JR_ROUTE_FILE, JR_ROUTE_FILE));
     fake_runner_open(&jr_output_timeout_policy);
     run_all(9000);
     fake.outcomes[1].heard_ns = jr_clock_ns() + HOUR_NS;
@@ -199,13 +192,12 @@ static void looks_when_it_can_be_too_long(void)
     fake.runner.output_timeout.since_ns = since;
     pass();
     CU_ASSERT_EQUAL(fake.runner.output_timeout.timer.at, since + 4 * HOUR_NS);
-    fake_runner_end();
 }
 
 /* Of several nodes a silent one says so, and again after as long; it does not decide. */
-static void a_silent_node_tells_the_others(void)
+TEST(a_silent_node_tells_the_others)
 {
-    start(JR_ROUTE_PIPE, JR_ROUTE_PIPE);
+    BEGIN(fake_runner_end, start(JR_ROUTE_PIPE, JR_ROUTE_PIPE));
     fake_runner_link();
     fake_runner_open(&jr_output_timeout_policy);
     run_all(9000);
@@ -215,12 +207,11 @@ static void a_silent_node_tells_the_others(void)
     fake_runner_check_no_report();
     CU_ASSERT_FALSE(jr_hang_has_begun(&fake.runner));
     CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.output_timeout.timer.at, before, LIMIT_MS));
-    fake_runner_end();
 }
 
 /* For how long, when it is asked; 0 where it cannot be seen, or ranks are to come, or there was a
  * sign at this very moment. */
-static void tells_for_how_long(void)
+TEST(tells_for_how_long)
 {
     static const struct {
         bool open, due, later, silent;
@@ -232,7 +223,7 @@ static void tells_for_how_long(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         uint64_t for_ns = 1;
-        start(JR_ROUTE_PIPE, JR_ROUTE_PIPE);
+        BEGIN(fake_runner_end, start(JR_ROUTE_PIPE, JR_ROUTE_PIPE));
         fake_runner_link();
         fake_runner_open(&jr_output_timeout_policy);
         uint64_t before = jr_clock_ns();
@@ -248,15 +239,14 @@ static void tells_for_how_long(void)
             CU_ASSERT_TRUE(for_ns <= jr_clock_ns() - before + 9000 * FAKE_MS);
         } else
             CU_ASSERT_EQUAL(for_ns, 0);
-        fake_runner_end();
     }
 }
 
 /* What was written since the last look counts for the answer. */
-static void looks_before_it_answers(void)
+TEST(looks_before_it_answers)
 {
     uint64_t for_ns = 1;
-    start(JR_ROUTE_FILE, JR_ROUTE_FILE);
+    BEGIN(fake_runner_end, start(JR_ROUTE_FILE, JR_ROUTE_FILE));
     fake_runner_link();
     fake_runner_open(&jr_output_timeout_policy);
     run_all(9000);
@@ -265,13 +255,12 @@ static void looks_before_it_answers(void)
     jr_output_timeout_report(&fake.runner);
     fake_runner_check_report(JR_REPORT_QUIET, &for_ns);
     CU_ASSERT_TRUE(for_ns <= jr_clock_ns() - before);
-    fake_runner_end();
 }
 
 /* The ranks stood still for so long, and could not write. */
-static void no_time_passes_while_suspended(void)
+TEST(no_time_passes_while_suspended)
 {
-    start(JR_ROUTE_PIPE, JR_ROUTE_PIPE);
+    BEGIN(fake_runner_end, start(JR_ROUTE_PIPE, JR_ROUTE_PIPE));
     fake_runner_open(&jr_output_timeout_policy);
     run_all(9000);
     fake.outcomes[4].heard_ns = HOUR_NS;
@@ -281,12 +270,11 @@ static void no_time_passes_while_suspended(void)
     CU_ASSERT_EQUAL(fake.runner.output_timeout.since_ns, HOUR_NS + 7);
     jr_output_timeout_policy.resumed(&fake.runner, 7);
     CU_ASSERT_EQUAL(fake.runner.output_timeout.since_ns, HOUR_NS + 14);
-    fake_runner_end();
 }
 
-static void ends_with_the_run(void)
+TEST(ends_with_the_run)
 {
-    start(JR_ROUTE_FILE, JR_ROUTE_FILE);
+    BEGIN(fake_runner_end, start(JR_ROUTE_FILE, JR_ROUTE_FILE));
     fake_runner_open(&jr_output_timeout_policy);
     run_all(9000);
     jr_output_timeout_policy.stopping(&fake.runner);
@@ -294,14 +282,5 @@ static void ends_with_the_run(void)
     fake.runner.output_timeout.timer.at = 5;
     scratch_write(&fake.scratch, "out", "x");
     jr_output_timeout_policy.close(&fake.runner);
-    CU_ASSERT_EQUAL(fake.runner.output_timeout.timer.at, 0);
-    CU_ASSERT_NOT_EQUAL(fake.outcomes[0].heard_ns, 0);
-    fake_runner_end();
+    CU_ASSERT_TRUE(fake.runner.output_timeout.timer.at == 0 && fake.outcomes[0].heard_ns != 0);
 }
-
-JR_UNIT_MAIN("output_timeout", CASE(knows_what_it_can_see), CASE(counts_from_the_last_sign_of_life),
-             CASE(nothing_counts_before_it_began), CASE(waits_for_the_last_rank),
-             CASE(sees_files_grow), CASE(looks_when_it_can_be_too_long),
-             CASE(a_silent_node_tells_the_others), CASE(tells_for_how_long),
-             CASE(looks_before_it_answers), CASE(no_time_passes_while_suspended),
-             CASE(ends_with_the_run))

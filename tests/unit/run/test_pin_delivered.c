@@ -52,14 +52,14 @@ static const struct jr_rank_outcome *let_end(uint32_t i, enum jr_end end, int nu
     return &fake.outcomes[i];
 }
 
-static void end(void)
+ENDING(end)
 {
     jr_arena_release(&fake.runner.pin_results.arena);
     fake_runner_end();
 }
 
 /* Only what a rank has to deliver, and has delivered by ending well. */
-static void notes_who_has_to_deliver(void)
+TEST(notes_who_has_to_deliver)
 {
     static const struct {
         const char *required; /* NULL: all */
@@ -74,7 +74,7 @@ static void notes_who_has_to_deliver(void)
         {"all", true, JR_END_EXITED, 0, true},         {NULL, true, JR_END_EXITED, 0, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(JR_FROM_FILE, vectors[i].required);
+        BEGIN(end, start(JR_FROM_FILE, vectors[i].required));
         fake.policy.results.stated = vectors[i].stated;
         fake_runner_open(&jr_pin_results_policy);
         const struct jr_rank_outcome *outcome = let_end(1, vectors[i].end, vectors[i].number);
@@ -82,12 +82,11 @@ static void notes_who_has_to_deliver(void)
         CU_ASSERT_EQUAL(outcome->result.there, vectors[i].noted);
         CU_ASSERT_EQUAL(outcome->result.size, vectors[i].noted ? 2 : 0);
         CU_ASSERT_FALSE(outcome->far);
-        end();
     }
 }
 
 /* A file, or so many bytes of a stream, whichever way that goes. */
-static void notes_what_it_is_delivered_by(void)
+TEST(notes_what_it_is_delivered_by)
 {
     static const struct {
         enum jr_result_from from;
@@ -99,21 +98,19 @@ static void notes_what_it_is_delivered_by(void)
         {JR_FROM_STDOUT, true, false, 70}, {JR_FROM_STDERR, true, false, 71},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(vectors[i].from, NULL);
+        BEGIN(end, start(vectors[i].from, NULL));
         fake.planned[2].watched = vectors[i].piped;
         fake.streams[4].total = 70;
         fake.streams[5].total = 71;
         fake_runner_open(&jr_pin_results_policy);
         const struct jr_rank_outcome *outcome = let_end(2, JR_END_EXITED, 0);
-        CU_ASSERT_TRUE(outcome->pinned);
-        CU_ASSERT_EQUAL(outcome->result.there, vectors[i].file);
+        CU_ASSERT_TRUE(outcome->pinned && outcome->result.there == vectors[i].file);
         CU_ASSERT_EQUAL(outcome->captured, vectors[i].captured);
-        end();
     }
 }
 
 /* And what it held then, too. */
-static void what_a_file_held_at_the_return_stays(void)
+TEST(what_a_file_held_at_the_return_stays)
 {
     struct stat st;
     char said[128];
@@ -134,19 +131,18 @@ static void what_a_file_held_at_the_return_stays(void)
 }
 
 /* Of one node of several, what is noted is another machine's. */
-static void a_node_of_several_is_far(void)
+TEST(a_node_of_several_is_far)
 {
-    start(JR_FROM_FILE, NULL);
+    BEGIN(end, start(JR_FROM_FILE, NULL));
     fake_runner_link();
     fake_runner_open(&jr_pin_results_policy);
     CU_ASSERT_TRUE(let_end(0, JR_END_EXITED, 0)->far);
     CU_ASSERT_FALSE(let_end(1, JR_END_EXITED, 1)->far);
-    end();
 }
 
 /* Artifacts are a rank's own when it ends, and the job's when the last one of this node has ended;
  * where nobody is asked for results, everybody is for artifacts. */
-static void notes_artifacts(void)
+TEST(notes_artifacts)
 {
     static const struct {
         const char *required;
@@ -159,7 +155,7 @@ static void notes_artifacts(void)
         {"1", false, false, true, false},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(JR_FROM_FILE, vectors[i].required);
+        BEGIN(end, start(JR_FROM_FILE, vectors[i].required));
         want_artifacts();
         fake_runner_open(&jr_pin_results_policy);
         for (uint32_t k = 0; k < FAKE_RANKS; k++)
@@ -171,10 +167,5 @@ static void notes_artifacts(void)
         CU_ASSERT_EQUAL(outcome->artifacts[1] != 0, vectors[i].jobs);
         CU_ASSERT_EQUAL(outcome->job_pinned, vectors[i].jobs);
         CU_ASSERT_EQUAL(outcome->pinned, vectors[i].own || vectors[i].jobs);
-        end();
     }
 }
-
-JR_UNIT_MAIN("pin_delivered", CASE(notes_who_has_to_deliver), CASE(notes_what_it_is_delivered_by),
-             CASE(what_a_file_held_at_the_return_stays), CASE(a_node_of_several_is_far),
-             CASE(notes_artifacts))

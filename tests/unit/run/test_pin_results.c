@@ -14,21 +14,17 @@ static const struct stat seen = {
     .st_ctim = {6, 7},
 };
 
-static void notes_what_a_file_is(void)
+TEST(notes_what_a_file_is)
 {
     struct jr_pin pin;
     jr_pin_fill(&pin, &seen);
-    CU_ASSERT_TRUE(pin.there);
-    CU_ASSERT_EQUAL(pin.dev, 1);
-    CU_ASSERT_EQUAL(pin.ino, 2);
-    CU_ASSERT_EQUAL(pin.size, 3);
-    CU_ASSERT_EQUAL(pin.mtime_ns, INT64_C(4000000005));
-    CU_ASSERT_EQUAL(pin.ctime_ns, INT64_C(6000000007));
+    CU_ASSERT_TRUE(pin.there && pin.dev == 1 && pin.ino == 2 && pin.size == 3);
+    CU_ASSERT_TRUE(pin.mtime_ns == INT64_C(4000000005) && pin.ctime_ns == INT64_C(6000000007));
 }
 
 /* Whatever changes is seen, but for what another machine numbers itself, and for the status of a
  * file whose bytes are known. */
-static void tells_files_apart(void)
+TEST(tells_files_apart)
 {
     enum {
         NONE_CHANGED,
@@ -57,8 +53,7 @@ static void tells_files_apart(void)
         pin.digest = 1;
         CU_ASSERT_EQUAL(jr_pin_is(&pin, &now, false), what == NONE_CHANGED || what >= TOUCHED);
         pin.there = false; /* what was not there is nothing */
-        CU_ASSERT_FALSE(jr_pin_is(&pin, &now, false));
-        CU_ASSERT_FALSE(jr_pin_is(&pin, &now, true));
+        CU_ASSERT_TRUE(!jr_pin_is(&pin, &now, false) && !jr_pin_is(&pin, &now, true));
     }
 }
 
@@ -74,7 +69,7 @@ static uint64_t digest_in_file(const char *bytes, size_t len)
 
 /* All bytes decide of what is not longer than may be read, and its head, its tail and many samples
  * of what is. A file has the digest of its bytes, and none has that which stands for none. */
-static void tells_bytes_apart(void)
+TEST(tells_bytes_apart)
 {
     enum { LONG = 5 * JR_PIN_DIGESTED + 7, BLOCK = 256 << 10 };
     static char bytes[LONG];
@@ -129,41 +124,38 @@ static void end(struct desk *desk)
     scratch_end(&desk->scratch);
 }
 
+/* For the rest of the block. */
+#define DESK(name, ...)                                                                            \
+    struct desk name RELEASE(end);                                                                 \
+    begin(&name, __VA_ARGS__)
+
 /* An artifact is the job's where all ranks have the same path, which depends on the folder of each
  * if it is not absolute. */
-static void knows_what_is_the_jobs(void)
+TEST(knows_what_is_the_jobs)
 {
     char *first[] = {(char *)"model", (char *)"/abs", (char *)"0", (char *)"x"};
     char *same[] = {(char *)"model", (char *)"/abs", (char *)"1", (char *)"x"};
     char *last[] = {(char *)"model", (char *)"/abs", (char *)"0", (char *)"y"};
     char **const artifacts[RANKS] = {first, same, last};
-    struct desk desk;
-    begin(&desk, artifacts, 4);
+    DESK(desk, artifacts, 4);
     bool *common = jr_pin_common(&desk.arena, &desk.plan);
     CU_ASSERT_PTR_NOT_NULL_FATAL(common);
-    CU_ASSERT_TRUE(common[0]);
-    CU_ASSERT_TRUE(common[1]);
-    CU_ASSERT_FALSE(common[2]);
-    CU_ASSERT_FALSE(common[3]);
+    CU_ASSERT_TRUE(common[0] && common[1] && !common[2] && !common[3]);
     desk.ranks[2].workdir = "/elsewhere";
     common = jr_pin_common(&desk.arena, &desk.plan);
-    CU_ASSERT_FALSE(common[0]);
-    CU_ASSERT_TRUE(common[1]);
+    CU_ASSERT_TRUE(!common[0] && common[1]);
     desk.plan.world_size = 1; /* one rank has nothing in common */
     common = jr_pin_common(&desk.arena, &desk.plan);
-    CU_ASSERT_FALSE(common[0]);
-    CU_ASSERT_FALSE(common[1]);
-    end(&desk);
+    CU_ASSERT_TRUE(!common[0] && !common[1]);
 }
 
 /* Each by itself: the rank's own, the job's, or both; 0 where there is none. */
-static void notes_whose_artifacts_are_asked_for(void)
+TEST(notes_whose_artifacts_are_asked_for)
 {
     char *names[] = {(char *)"job", (char *)"own", (char *)"none"};
     char **const artifacts[RANKS] = {names, names, names};
     static const bool common[] = {true, false, false};
-    struct desk desk;
-    begin(&desk, artifacts, 3);
+    DESK(desk, artifacts, 3);
     scratch_write(&desk.scratch, "job", "weights");
     scratch_write(&desk.scratch, "own", "weights");
     for (int own = 0; own < 2; own++)
@@ -176,11 +168,10 @@ static void notes_whose_artifacts_are_asked_for(void)
             CU_ASSERT_EQUAL(notes[2], 0);
             CU_ASSERT_TRUE(notes[0] != notes[1] || notes[0] == 0);
         }
-    end(&desk);
 }
 
 /* Beyond so many, several share a note, which changes with each of them. */
-static void shares_notes(void)
+TEST(shares_notes)
 {
     enum { MANY = 2 * JR_PINNED_ARTIFACTS + 3 };
     static char texts[MANY][8];
@@ -188,13 +179,12 @@ static void shares_notes(void)
     char *names[MANY];
     char **const artifacts[RANKS] = {names, names, names};
     const struct jr_pin_scope scope = {.common = common, .own = true};
-    struct desk desk;
     uint64_t before[JR_PINNED_ARTIFACTS] = {0};
     for (int n = 0; n < MANY; n++) {
         (void)snprintf(texts[n], sizeof texts[n], "m%d", n);
         names[n] = texts[n];
     }
-    begin(&desk, artifacts, MANY);
+    DESK(desk, artifacts, MANY);
     for (int n = 0; n < MANY; n++)
         scratch_write(&desk.scratch, names[n], "weights");
     jr_pin_artifacts(before, &desk.ranks[0], &scope);
@@ -206,12 +196,11 @@ static void shares_notes(void)
             CU_ASSERT_EQUAL(now[k] != before[k], k == JR_PIN_PLACE(n));
         memcpy(before, now, sizeof before);
     }
-    end(&desk);
 }
 
 /* What a function says of its file when it returns; of a rank that has to deliver none, or does not
  * say it well, nothing. */
-static void takes_what_a_rank_says(void)
+TEST(takes_what_a_rank_says)
 {
     static const struct {
         const char *identity;
@@ -236,17 +225,10 @@ static void takes_what_a_rank_says(void)
         jr_pin_returned(&rank, vectors[i].identity);
         CU_ASSERT_EQUAL(outcome.result.there, vectors[i].there);
         if (vectors[i].there) {
-            CU_ASSERT_EQUAL(outcome.result.dev, 1);
-            CU_ASSERT_EQUAL(outcome.result.ino, 2);
-            CU_ASSERT_EQUAL(outcome.result.size, 3);
-            CU_ASSERT_EQUAL(outcome.result.mtime_ns, 4);
+            CU_ASSERT_TRUE(outcome.result.dev == 1 && outcome.result.ino == 2);
+            CU_ASSERT_TRUE(outcome.result.size == 3 && outcome.result.mtime_ns == 4);
             CU_ASSERT_EQUAL(outcome.result.ctime_ns, i == 0 ? 5 : -5);
         }
         free(runner);
     }
 }
-
-JR_UNIT_MAIN("pin_results", CASE(notes_what_a_file_is), CASE(tells_files_apart),
-             CASE(tells_bytes_apart), CASE(knows_what_is_the_jobs),
-             CASE(notes_whose_artifacts_are_asked_for), CASE(shares_notes),
-             CASE(takes_what_a_rank_says))

@@ -10,7 +10,7 @@ static void start(void)
     fake.policy.timeouts.run_ms = 3600000;
 }
 
-static void end(void)
+ENDING(end)
 {
     if (fake.runner.oom.log_fd > 0)
         (void)close(fake.runner.oom.log_fd);
@@ -18,40 +18,32 @@ static void end(void)
 }
 
 /* The first row and the last, and some between. */
-static void opens_and_closes_all(void)
+TEST(opens_and_closes_all)
 {
     const struct jr_runner *runner = &fake.runner;
-    start();
+    BEGIN(end, start());
     CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), 0);
-    CU_ASSERT_PTR_NOT_NULL(runner->oom.root);
-    CU_ASSERT_PTR_NOT_NULL(runner->exit_barrier.timer.due);
-    CU_ASSERT_TRUE(runner->steps.open);
-    CU_ASSERT_NOT_EQUAL(runner->stop.run.at, 0);
-    CU_ASSERT_TRUE(runner->progress.open);
+    CU_ASSERT_TRUE(runner->oom.root != NULL && runner->exit_barrier.timer.due != NULL);
+    CU_ASSERT_TRUE(runner->steps.open && runner->stop.run.at != 0 && runner->progress.open);
     jr_policies_close(&fake.runner);
-    CU_ASSERT_FALSE(runner->steps.open);
-    CU_ASSERT_EQUAL(runner->stop.run.at, 0);
-    CU_ASSERT_FALSE(runner->progress.open);
-    end();
+    CU_ASSERT_TRUE(!runner->steps.open && runner->stop.run.at == 0 && !runner->progress.open);
 }
 
 /* Behind one that cannot be opened none is. */
-static void one_that_fails_is_the_end(void)
+TEST(one_that_fails_is_the_end)
 {
-    start();
+    BEGIN(end, start());
     fake.policy.progress.pattern = (char *)"(";
     CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), -1);
-    CU_ASSERT_PTR_NOT_NULL(fake.runner.exit_barrier.timer.due);
-    CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
+    CU_ASSERT_TRUE(fake.runner.exit_barrier.timer.due != NULL && fake.runner.stop.run.at == 0);
     CU_ASSERT_FALSE(fake.runner.progress.open);
-    end();
 }
 
 /* A rank's start and its end are everybody's: they are written, steps end with it, and the failure
  * stops the others. */
-static void tells_all_of_ranks(void)
+TEST(tells_all_of_ranks)
 {
-    start();
+    BEGIN(end, start());
     CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), 0);
     fake.runner.deadline.begun = true;
     fake.policy.deadline.signal = (char *)"USR1";
@@ -62,17 +54,15 @@ static void tells_all_of_ranks(void)
     fake_runner_note_end(0, JR_END_EXITED, 1);
     jr_policies_rank_ended(&fake.ranks[0]);
     fake_runner_check_events("rank_ended rank=10 code=1; ");
-    CU_ASSERT_TRUE(fake.outcome.progress->ranks[0].ended);
-    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    CU_ASSERT_TRUE(fake.outcome.progress->ranks[0].ended && jr_stop_has_begun(&fake.runner));
     jr_policies_close(&fake.runner);
-    end();
 }
 
 /* Without a process a rank did not end, but could not be started; a fork that never reached its
  * function had one. */
-static void writes_what_became_of_ranks(void)
+TEST(writes_what_became_of_ranks)
 {
-    start();
+    BEGIN(end, start());
     fake.outcomes[0].stage = JR_STAGE_EXEC;
     fake.outcomes[0].start_errno = 2;
     fake_runner_note_end(0, JR_END_START, 0);
@@ -83,28 +73,25 @@ static void writes_what_became_of_ranks(void)
     fake.outcomes[1].end = JR_END_START;
     jr_rank_events_policy.rank_ended(&fake.ranks[1]);
     fake_runner_check_events("rank_ended rank=11 signal=SIGKILL; ");
-    end();
 }
 
-static void tells_all_of_a_stop(void)
+TEST(tells_all_of_a_stop)
 {
-    start();
+    BEGIN(end, start());
     fake.policy.exit_barrier = true;
     CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), 0);
     fake_runner_run(0);
     uint64_t tick = fake.runner.progress.tick.at;
     jr_policies_stopping(&fake.runner);
-    CU_ASSERT_TRUE(fake.runner.exit_barrier.open);
-    CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
+    CU_ASSERT_TRUE(fake.runner.exit_barrier.open && fake.runner.stop.run.at == 0);
     CU_ASSERT_TRUE(fake.runner.progress.tick.at < tick);
     jr_policies_close(&fake.runner);
-    end();
 }
 
 /* While jobrun is suspended no time passes for any of them. */
-static void tells_all_of_a_pause(void)
+TEST(tells_all_of_a_pause)
 {
-    start();
+    BEGIN(end, start());
     CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), 0);
     fake_runner_run(0);
     fake.ranks[0].reach_by = 1000;
@@ -112,15 +99,13 @@ static void tells_all_of_a_pause(void)
     jr_policies_suspended(&fake.runner);
     CU_ASSERT_EQUAL(fake.runner.progress.tick.at, 0);
     jr_policies_resumed(&fake.runner, 70);
-    CU_ASSERT_EQUAL(fake.ranks[0].reach_by, 1070);
-    CU_ASSERT_EQUAL(fake.ranks[0].leave_by, 2070);
+    CU_ASSERT_TRUE(fake.ranks[0].reach_by == 1070 && fake.ranks[0].leave_by == 2070);
     CU_ASSERT_NOT_EQUAL(fake.runner.progress.tick.at, 0);
     jr_policies_close(&fake.runner);
-    end();
 }
 
 /* policies_table.txt is the array as it is meant: its rows are in the order of the calls. */
-static void prints_every_row(void)
+TEST(prints_every_row)
 {
     struct jr_buf out = JR_BUF_INIT, expected = JR_BUF_INIT;
     jr_policies_print(&out);
@@ -131,8 +116,3 @@ static void prints_every_row(void)
     jr_buf_release(&out);
     jr_buf_release(&expected);
 }
-
-JR_UNIT_MAIN("policies", CASE(prints_every_row), CASE(opens_and_closes_all),
-             CASE(one_that_fails_is_the_end), CASE(tells_all_of_ranks),
-             CASE(writes_what_became_of_ranks), CASE(tells_all_of_a_stop),
-             CASE(tells_all_of_a_pause))

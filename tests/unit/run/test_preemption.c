@@ -47,7 +47,7 @@ static void start_in_job(const char *script)
     fake.options.slurm = &self;
 }
 
-static void end(void)
+ENDING(end)
 {
     jr_preemption_policy.close(&fake.runner);
     fake_runner_end();
@@ -60,7 +60,7 @@ static struct jr_preemption *policy(void)
 
 /* Only SIGTERM is a question, only where the answer makes a difference, and only where somebody can
  * be asked. */
-static void knows_what_may_mean_one(void)
+TEST(knows_what_may_mean_one)
 {
     static const struct {
         int sig;
@@ -78,7 +78,7 @@ static void knows_what_may_mean_one(void)
         {SIGTERM, false, true, false, true, false, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(vectors[i].deadline, vectors[i].requeue);
+        BEGIN(end, start(vectors[i].deadline, vectors[i].requeue));
         if (vectors[i].link)
             fake_runner_link();
         if (vectors[i].slurm)
@@ -90,15 +90,14 @@ static void knows_what_may_mean_one(void)
             fake_runner_check_report(JR_REPORT_TERMINATED, NULL);
         else if (vectors[i].link)
             fake_runner_check_no_report();
-        end();
     }
 }
 
 /* Nobody is told to end before the answer, which is awaited for as long as it may take, and asked
  * for once. */
-static void waits_for_the_answer(void)
+TEST(waits_for_the_answer)
 {
-    start_as_node(true);
+    BEGIN(end, start_as_node(true));
     uint64_t before = jr_clock_ns();
     CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
     CU_ASSERT_TRUE(fake_runner_is_after(policy()->patience.at, before, 5000));
@@ -111,27 +110,24 @@ static void waits_for_the_answer(void)
     fake_runner_check_no_report();
     fake_runner_check_sent(0, "");
     fake_runner_check_events("");
-    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-    CU_ASSERT_FALSE(fake.outcome.preempted);
-    end();
+    CU_ASSERT_TRUE(!jr_stop_has_begun(&fake.runner) && !fake.outcome.preempted);
 }
 
 /* A run that is being stopped is not preempted. */
-static void a_stopped_run_is_not_preempted(void)
+TEST(a_stopped_run_is_not_preempted)
 {
-    start(true, false);
+    BEGIN(end, start(true, false));
     fake.runner.stop.begun = true;
     jr_preemption_begin(&fake.runner, 0);
     CU_ASSERT_FALSE(fake.outcome.preempted);
     CU_ASSERT_EQUAL(policy()->limit.at, 0);
     fake_runner_check_events("");
     fake_runner_check_sent(0, "");
-    end();
 }
 
 /* It is none: what was held back follows. The signal stops the run, as of when it came; so does the
  * death of a rank, if its failure would have; else the run goes on. */
-static void does_what_was_held_back(void)
+TEST(does_what_was_held_back)
 {
     static const struct {
         bool signalled, hit, asked, stops;
@@ -142,7 +138,7 @@ static void does_what_was_held_back(void)
     for (int how = 0; how < 2; how++)
         for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
             bool signalled = vectors[i].signalled && vectors[i].asked;
-            start_as_node(true);
+            BEGIN(end, start_as_node(true));
             policy()->hit = vectors[i].hit;
             policy()->signalled_ns = vectors[i].signalled ? jr_clock_ns() : 0;
             if (vectors[i].asked)
@@ -151,20 +147,18 @@ static void does_what_was_held_back(void)
                 jr_preemption_settle(&fake.runner, false);
             else
                 policy()->patience.due(&fake.runner);
-            CU_ASSERT_FALSE(jr_preemption_is_open(&fake.runner));
-            CU_ASSERT_FALSE(fake.outcome.preempted);
+            CU_ASSERT_TRUE(!jr_preemption_is_open(&fake.runner) && !fake.outcome.preempted);
             CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), vectors[i].stops);
             CU_ASSERT_EQUAL(fake.outcome.stop_signal, signalled ? SIGTERM : 0);
             fake_runner_check_sent(0, vectors[i].stops ? "TERM CONT" : "");
-            end();
         }
 }
 
 /* A rank that died a moment before the signal came was sent it, too; one that died a moment before
  * the answer came, and long after the signal, as well. */
-static void shares_the_signal_as_of_when_it_came(void)
+TEST(shares_the_signal_as_of_when_it_came)
 {
-    start_as_node(true);
+    BEGIN(end, start_as_node(true));
     fake_runner_run(2);
     fake_runner_run(3);
     fake_runner_note_end(2, JR_END_SIGNALED, SIGTERM);
@@ -175,22 +169,19 @@ static void shares_the_signal_as_of_when_it_came(void)
     jr_preemption_ask(&fake.runner);
     policy()->signalled_ns = now - 2000 * FAKE_MS;
     jr_preemption_settle(&fake.runner, false);
-    CU_ASSERT_EQUAL(fake.outcomes[2].stopped_with, SIGTERM);
-    CU_ASSERT_EQUAL(fake.outcomes[3].stopped_with, 0);
-    end();
+    CU_ASSERT_TRUE(fake.outcomes[2].stopped_with == SIGTERM && fake.outcomes[3].stopped_with == 0);
 }
 
 /* In a job that is preempted, the SIGTERM that comes with it changes nothing, nor does it when it
  * is sent to several at about the same time. One later stops, and the next kills. */
-static void later_signals_stop_and_kill(void)
+TEST(later_signals_stop_and_kill)
 {
-    start_as_node(true);
+    BEGIN(end, start_as_node(true));
     jr_preemption_begin(&fake.runner, 0);
     fake_runner_check_sent(0, "USR1");
     CU_ASSERT_FALSE(jr_preemption_takes(&fake.runner, SIGINT));
     uint64_t before = jr_clock_ns();
-    CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
-    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM) && !jr_stop_has_begun(&fake.runner));
     CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
     if (jr_stop_has_begun(&fake.runner)) /* the machine was that slow */
         CU_ASSERT_TRUE(jr_clock_ns() - before >= 1000 * FAKE_MS)
@@ -205,12 +196,11 @@ static void later_signals_stop_and_kill(void)
         CU_ASSERT_EQUAL(jr_stop_is_forced(&fake.runner), i == 1);
     }
     fake_runner_check_no_report();
-    end();
 }
 
 /* What a rank does that Slurm has sent SIGTERM: it dies of it, or yields. What jobrun has done to
  * it itself is explained by that. */
-static void a_rank_may_die_of_it(void)
+TEST(a_rank_may_die_of_it)
 {
     static const struct {
         enum jr_end end;
@@ -242,8 +232,7 @@ static void a_rank_may_die_of_it(void)
         fake.outcome.preempted = vectors[i].preempted;
         CU_ASSERT_EQUAL(jr_preemption_explains(&fake.ranks[0]), vectors[i].explains);
         CU_ASSERT_EQUAL(policy()->hit, vectors[i].explains);
-        CU_ASSERT_EQUAL(policy()->open, vectors[i].explains);
-        CU_ASSERT_EQUAL(policy()->signalled_ns, 0);
+        CU_ASSERT_TRUE(policy()->open == vectors[i].explains && policy()->signalled_ns == 0);
         if (vectors[i].explains) /* another end does not take it back */
             CU_ASSERT_TRUE(jr_preemption_explains(&fake.ranks[0]) && policy()->hit);
         end();
@@ -252,16 +241,15 @@ static void a_rank_may_die_of_it(void)
 
 /* A death that is explained, and would end the run otherwise: not under
  * `on_failure: continue`, but for a rank of an MPI world. */
-static void knows_which_deaths_end_the_run(void)
+TEST(knows_which_deaths_end_the_run)
 {
     for (int mpi = 0; mpi < 2; mpi++) {
-        start_as_node(true);
+        BEGIN(end, start_as_node(true));
         fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
         fake.runner.mpi_world.initialized = mpi > 0;
         fake_runner_note_end(0, JR_END_SIGNALED, SIGTERM);
         CU_ASSERT_TRUE(jr_preemption_explains(&fake.ranks[0]));
         CU_ASSERT_EQUAL(policy()->hit, mpi > 0);
-        end();
     }
 }
 
@@ -270,39 +258,27 @@ static void knows_which_deaths_end_the_run(void)
     "   Requeue=1 Restarts=" restarts "\n" rest "'"
 
 /* A question that is asked once more has all its tries again. */
-static void every_question_has_its_tries(void)
+TEST(every_question_has_its_tries)
 {
-    start_in_job("exec sleep 1000");
+    BEGIN(end, start_in_job("exec sleep 1000"));
     policy()->tries = 5;
     jr_preemption_ask(&fake.runner);
-    CU_ASSERT_EQUAL(policy()->tries, 1);
-    CU_ASSERT_TRUE(policy()->answer.fd >= 0);
-    end();
+    CU_ASSERT_TRUE(policy()->tries == 1 && policy()->answer.fd >= 0);
 }
 
 /* At the end nothing is awaited any more, and scontrol has ended. */
-static void ends_with_the_run(void)
+TEST(ends_with_the_run)
 {
-    start_in_job("exec sleep 1000");
+    BEGIN(fake_runner_end, start_in_job("exec sleep 1000"));
     policy()->injected.at = policy()->limit.at = 77;
     jr_preemption_policy.stopping(&fake.runner);
-    CU_ASSERT_EQUAL(policy()->injected.at, 0);
-    CU_ASSERT_EQUAL(policy()->limit.at, 0);
+    CU_ASSERT_TRUE(policy()->injected.at == 0 && policy()->limit.at == 0);
     jr_preemption_ask(&fake.runner);
     policy()->injected.at = policy()->limit.at = 77;
     CU_ASSERT_NOT_EQUAL(policy()->call.keeper.pid, 0);
     jr_preemption_policy.close(&fake.runner);
-    CU_ASSERT_EQUAL(policy()->injected.at, 0);
-    CU_ASSERT_EQUAL(policy()->limit.at, 0);
+    CU_ASSERT_TRUE(policy()->injected.at == 0 && policy()->limit.at == 0);
     CU_ASSERT_EQUAL(policy()->patience.at, 0);
     CU_ASSERT_FALSE(jr_preemption_is_open(&fake.runner));
-    CU_ASSERT_EQUAL(policy()->answer.fd, -1);
-    CU_ASSERT_EQUAL(policy()->call.keeper.pid, 0);
-    fake_runner_end();
+    CU_ASSERT_TRUE(policy()->answer.fd == -1 && policy()->call.keeper.pid == 0);
 }
-
-JR_UNIT_MAIN("preemption", CASE(knows_what_may_mean_one), CASE(waits_for_the_answer),
-             CASE(a_stopped_run_is_not_preempted), CASE(does_what_was_held_back),
-             CASE(knows_which_deaths_end_the_run), CASE(shares_the_signal_as_of_when_it_came),
-             CASE(later_signals_stop_and_kill), CASE(a_rank_may_die_of_it),
-             CASE(every_question_has_its_tries), CASE(ends_with_the_run))

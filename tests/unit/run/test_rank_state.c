@@ -11,7 +11,7 @@
 #include "base/pidfd.h"
 
 /* rank_table.txt is the table as it is meant: a change of one is a change of the other. */
-static void prints_every_cell(void)
+TEST(prints_every_cell)
 {
     struct jr_buf out = JR_BUF_INIT, expected = JR_BUF_INIT;
     jr_rank_table_print(&out);
@@ -24,7 +24,7 @@ static void prints_every_cell(void)
 }
 
 /* What ended by itself is not said to have been stopped. */
-static void is_not_blamed_on_us(void)
+TEST(is_not_blamed_on_us)
 {
     struct jr_rank_outcome outcome = {0};
     struct jr_rank_run rank = {.outcome = &outcome, .state = JR_LIFE_RUNNING};
@@ -36,13 +36,8 @@ static void is_not_blamed_on_us(void)
     (void)waitid(P_PID, (id_t)rank.pid, &end, WEXITED | WNOWAIT);
     jr_rank_handle(&rank, JR_RANK_ON_STOP, SIGTERM);
     jr_rank_handle(&rank, JR_RANK_ON_KILL, SIGKILL);
-    CU_ASSERT_TRUE(jr_rank_reap(&rank));
-    CU_ASSERT_FALSE(jr_rank_reap(&rank));
-    CU_ASSERT_EQUAL(outcome.end, JR_END_EXITED);
-    CU_ASSERT_EQUAL(outcome.exit_code, 3);
-    CU_ASSERT_EQUAL(outcome.stopped_with, 0);
-    CU_ASSERT_FALSE(outcome.killed);
+    CU_ASSERT_TRUE(jr_rank_reap(&rank) && !jr_rank_reap(&rank));
+    CU_ASSERT_TRUE(outcome.end == JR_END_EXITED && outcome.exit_code == 3);
+    CU_ASSERT_TRUE(outcome.stopped_with == 0 && !outcome.killed);
     (void)close(rank.watch.fd);
 }
-
-JR_UNIT_MAIN("rank", CASE(prints_every_cell), CASE(is_not_blamed_on_us))

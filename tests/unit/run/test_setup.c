@@ -30,7 +30,7 @@ static void run(void)
         (void)jr_loop_turn(&fake.runner.loop, false);
 }
 
-static void end(void)
+ENDING(end)
 {
     jr_policies_close(&fake.runner);
     if (fake.runner.oom.log_fd > 0)
@@ -45,49 +45,43 @@ static void check_log(const char *expected)
 }
 
 /* Where no rank is to be started here, ranks of other nodes need not wait. */
-static void no_setup_is_done(void)
+TEST(no_setup_is_done)
 {
-    start("exit 1");
+    BEGIN(end, start("exit 1"));
     fake.plan.count = 0;
     jr_setup_open(&fake.runner);
-    CU_ASSERT_TRUE(fake.runner.setup.done);
-    CU_ASSERT_EQUAL(fake.runner.setup.run.pid, 0);
-    end();
+    CU_ASSERT_TRUE(fake.runner.setup.done && fake.runner.setup.run.pid == 0);
 }
 
 /* In a run that is being stopped it does not begin. */
-static void a_stopped_run_has_none(void)
+TEST(a_stopped_run_has_none)
 {
-    start("echo x");
+    BEGIN(end, start("echo x"));
     fake.runner.stop.begun = true;
     jr_setup_open(&fake.runner);
-    CU_ASSERT_FALSE(fake.runner.setup.done);
-    CU_ASSERT_EQUAL(fake.runner.running, 0);
+    CU_ASSERT_TRUE(!fake.runner.setup.done && fake.runner.running == 0);
     check_log("");
-    end();
 }
 
 /* What it exports is the base of the ranks' environment, less what no rank gets. */
-static void exports_variables(void)
+TEST(exports_variables)
 {
-    start("export A=1 SECRET_KEY=x; B=2; export C=\"it's\"; unset KEPT");
+    BEGIN(end, start("export A=1 SECRET_KEY=x; B=2; export C=\"it's\"; unset KEPT"));
     run();
     CU_ASSERT_TRUE(fake.runner.setup.done);
     CU_ASSERT_TRUE_FATAL(fake.runner.starter.exported.there);
     char *const *base = fake.runner.starter.exported.base.items;
     JR_ASSERT_TEXT(jr_env_get(base, "A"), "1");
     JR_ASSERT_TEXT(jr_env_get(base, "C"), "it's");
-    CU_ASSERT_PTR_NULL(jr_env_get(base, "B"));
-    CU_ASSERT_PTR_NULL(jr_env_get(base, "KEPT"));
+    CU_ASSERT_TRUE(jr_env_get(base, "B") == NULL && jr_env_get(base, "KEPT") == NULL);
     CU_ASSERT_PTR_NULL(jr_env_get(base, "SECRET_KEY"));
     JR_ASSERT_TEXT(jr_env_get(base, "PATH"), "/bin:/usr/bin");
     CU_ASSERT_EQUAL(fake.runner.setup.exported, -1);
-    end();
 }
 
 /* The text is the shell's as it stands: quotes, lines, here-documents. Its output is in setup.log,
  * both streams. */
-static void executes_the_text_as_it_stands(void)
+TEST(executes_the_text_as_it_stands)
 {
     static const struct {
         const char *text, *log;
@@ -103,26 +97,19 @@ static void executes_the_text_as_it_stands(void)
         {"false; true", ""},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(vectors[i].text);
+        BEGIN(end, start(vectors[i].text));
         run();
         check_log(vectors[i].log);
-        CU_ASSERT_TRUE(fake.runner.setup.done);
-        CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-        end();
+        CU_ASSERT_TRUE(fake.runner.setup.done && !jr_stop_has_begun(&fake.runner));
     }
 }
 
 /* Where it cannot begin at all, the stage says why. */
-static void may_not_begin(void)
+TEST(may_not_begin)
 {
-    start("true");
+    BEGIN(end, start("true"));
     scratch_write(&fake.scratch, "attempt_0", "planted");
     run();
-    CU_ASSERT_FALSE(fake.runner.setup.done);
-    CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_FOLDER);
+    CU_ASSERT_TRUE(!fake.runner.setup.done && fake.outcomes[0].stage == JR_STAGE_FOLDER);
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-    end();
 }
-
-JR_UNIT_MAIN("setup", CASE(no_setup_is_done), CASE(a_stopped_run_has_none), CASE(exports_variables),
-             CASE(executes_the_text_as_it_stands), CASE(may_not_begin))

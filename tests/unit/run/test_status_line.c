@@ -23,7 +23,7 @@ static void start(bool live)
     fake.runner.running = 3;
 }
 
-static void end(void)
+ENDING(end)
 {
     fake_runner_end();
     (void)close(master);
@@ -54,7 +54,7 @@ static void tick(void)
 }
 
 /* How many run, for how long, and when SIGKILL follows. */
-static void says_what_goes_on(void)
+TEST(says_what_goes_on)
 {
     static const struct {
         uint64_t age_ms, kill_ms; /* since the start, until SIGKILL; 0: none */
@@ -70,7 +70,7 @@ static void says_what_goes_on(void)
         {500, 3600000, false, "jobrun: 3 running, stopping: SIGKILL in 1h"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(true);
+        BEGIN(end, start(true));
         uint64_t now = jr_clock_ns();
         fake.runner.progress.started_ns = now - vectors[i].age_ms * FAKE_MS;
         if (vectors[i].kill_ms != 0)
@@ -81,12 +81,11 @@ static void says_what_goes_on(void)
         const char *text = shown();
         if (!slow) /* the machine was fast enough to say it in time */
             JR_ASSERT_TEXT(text, vectors[i].text);
-        end();
     }
 }
 
 /* A stop is shown at once, where there is anything to stop. */
-static void hurries_at_a_stop(void)
+TEST(hurries_at_a_stop)
 {
     static const struct {
         uint32_t running;
@@ -98,7 +97,7 @@ static void hurries_at_a_stop(void)
         {3, false, true, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(true);
+        BEGIN(end, start(true));
         fake.runner.running = vectors[i].running;
         fake.runner.stop.forced = vectors[i].forced;
         uint64_t later = vectors[i].drawn ? jr_clock_ns() + HOUR_NS : 0;
@@ -106,14 +105,13 @@ static void hurries_at_a_stop(void)
         jr_progress_policy.stopping(&fake.runner);
         CU_ASSERT_EQUAL(fake.runner.progress.tick.at != later, vectors[i].hurries);
         CU_ASSERT_TRUE(fake.runner.progress.tick.at <= jr_clock_ns() || !vectors[i].hurries);
-        end();
     }
 }
 
 /* Nothing is drawn while jobrun is suspended; afterwards in a second. */
-static void pauses(void)
+TEST(pauses)
 {
-    start(true);
+    BEGIN(end, start(true));
     tick();
     CU_ASSERT_PTR_NOT_NULL(strstr(shown(), "3 running"));
     jr_progress_policy.suspended(&fake.runner);
@@ -124,7 +122,4 @@ static void pauses(void)
     uint64_t before = jr_clock_ns();
     jr_progress_policy.resumed(&fake.runner, 5);
     CU_ASSERT_TRUE(fake_runner_is_after(fake.runner.progress.tick.at, before, 1000));
-    end();
 }
-
-JR_UNIT_MAIN("status_line", CASE(says_what_goes_on), CASE(hurries_at_a_stop), CASE(pauses))

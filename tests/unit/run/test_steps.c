@@ -36,7 +36,7 @@ static void open_and_run(void)
     }
 }
 
-static void end(void)
+ENDING(end)
 {
     for (uint32_t i = 0; i < FAKE_RANKS; i++) /* as in a run, none is left */
         if (fake.runner.steps.files != NULL)
@@ -68,22 +68,21 @@ static int64_t step_of(uint32_t i)
 }
 
 /* What was there before the first rank was watched is read as well. */
-static void reads_what_was_there_before(void)
+TEST(reads_what_was_there_before)
 {
-    start("0-5", false);
+    BEGIN(end, start("0-5", false));
     fake_runner_open(&jr_steps_policy);
     write_steps(0, "{\"step\": 7}\n", O_APPEND);
     fake_runner_run(0);
     jr_steps_policy.rank_started(&fake.ranks[0]);
     CU_ASSERT_EQUAL(step_of(0), 7);
-    end();
 }
 
 /* Where nothing is said of such files, they are watched a little later, and then for what was
  * written meanwhile, too; a rank that ends before has its file read all the same. */
-static void watches_unannounced_files_later(void)
+TEST(watches_unannounced_files_later)
 {
-    start("0-5", false);
+    BEGIN(end, start("0-5", false));
     fake.policy.progress.from = JR_PROGRESS_STDOUT;
     open_and_run();
     write_steps(0, "{\"step\": 1}\n", O_APPEND);
@@ -101,12 +100,11 @@ static void watches_unannounced_files_later(void)
     turn();
     CU_ASSERT_EQUAL(step_of(2), 3);
     CU_ASSERT_EQUAL(fake.runner.steps.watch.at, 0); /* nothing wakes it again */
-    end();
 }
 
 /* Some write their file anew with each step: a shorter one, or one with other text where the last
  * was read. */
-static void reads_a_new_file_from_its_beginning(void)
+TEST(reads_a_new_file_from_its_beginning)
 {
     static const struct {
         const char *before, *after;
@@ -120,29 +118,26 @@ static void reads_a_new_file_from_its_beginning(void)
          "{\"step\": 2, \"loss\": 0.123456789012345678901234567890}\n", 1},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start("0-5", false);
+        BEGIN(end, start("0-5", false));
         open_and_run();
         write_steps(0, vectors[i].before, O_TRUNC);
         turn();
         write_steps(0, vectors[i].after, O_TRUNC);
         turn();
         CU_ASSERT_EQUAL(step_of(0), vectors[i].step);
-        end();
     }
 }
 
 /* Where no rank's steps count, nothing is watched. */
-static void watches_nothing_where_nothing_counts(void)
+TEST(watches_nothing_where_nothing_counts)
 {
-    start("17", false);
+    BEGIN(end, start("17", false));
     open_and_run();
-    CU_ASSERT_EQUAL(fake.runner.steps.folder_fd, -1);
-    CU_ASSERT_EQUAL(fake.runner.steps.folder.fd, -1);
-    end();
+    CU_ASSERT_TRUE(fake.runner.steps.folder_fd == -1 && fake.runner.steps.folder.fd == -1);
 }
 
 /* Other names in the folder are nobody's file. */
-static void other_names_are_nobodys(void)
+TEST(other_names_are_nobodys)
 {
     static const char *const names[] = {"x.jsonl",
                                         "1.json",
@@ -154,7 +149,7 @@ static void other_names_are_nobodys(void)
                                         "6.jsonl",
                                         "4294967297.jsonl",
                                         "1"};
-    start("0-5", false);
+    BEGIN(end, start("0-5", false));
     open_and_run();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char name[64];
@@ -164,13 +159,12 @@ static void other_names_are_nobodys(void)
     }
     for (uint32_t i = 0; i < FAKE_RANKS; i++)
         CU_ASSERT_EQUAL(step_of(i), -1);
-    end();
 }
 
 /* Where the folder cannot be watched, the files are read at the end. */
-static void reads_without_a_watch(void)
+TEST(reads_without_a_watch)
 {
-    start("0-5", false);
+    BEGIN(end, start("0-5", false));
     fake_runner_open(&jr_steps_policy);
     fake_runner_run(0);
     fake.planned[0].dir = NULL; /* so there is no folder */
@@ -179,13 +173,12 @@ static void reads_without_a_watch(void)
     write_steps(0, "{\"step\": 8}\n", O_APPEND);
     jr_steps_policy.rank_ended(&fake.ranks[0]);
     CU_ASSERT_EQUAL(step_of(0), -1);
-    end();
 }
 
 /* A step is written at most once a second. */
-static void writes_once_a_second(void)
+TEST(writes_once_a_second)
 {
-    start("0", false);
+    BEGIN(end, start("0", false));
     open_and_run();
     fake.runner.steps.tracker.flushed_ns = 5000;
     CU_ASSERT_EQUAL(fake.runner.steps.flush.at, 0);
@@ -200,12 +193,11 @@ static void writes_once_a_second(void)
     char text[512];
     const char *file = fake_runner_read("progress.json", text, sizeof text);
     CU_ASSERT_PTR_NOT_NULL(strstr(file, "\"step\": 9"));
-    end();
 }
 
 /* timeouts.first_step counts from the beginning, timeouts.progress from the first step; neither
  * where no steps count, or on one node of several. */
-static void counts_its_limits(void)
+TEST(counts_its_limits)
 {
     static const struct {
         const char *ranks;
@@ -222,7 +214,7 @@ static void counts_its_limits(void)
         {"0", 5000, 7000, false, 5000, 5000},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(vectors[i].ranks, vectors[i].link);
+        BEGIN(end, start(vectors[i].ranks, vectors[i].link));
         fake.policy.timeouts.first_step_ms = vectors[i].first_ms;
         fake.policy.timeouts.progress_ms = vectors[i].next_ms;
         uint64_t before = jr_clock_ns();
@@ -240,14 +232,13 @@ static void counts_its_limits(void)
         CU_ASSERT_EQUAL(at == 0, vectors[i].after_ms == 0);
         if (at != 0)
             CU_ASSERT_TRUE(fake_runner_is_after(at, before, vectors[i].after_ms));
-        end();
     }
 }
 
 /* While a rank is to come no first step is late; nor is one before the last rank's start. */
-static void waits_for_the_last_rank(void)
+TEST(waits_for_the_last_rank)
 {
-    start("0", false);
+    BEGIN(end, start("0", false));
     fake.policy.timeouts.first_step_ms = 5000;
     open_and_run();
     for (uint32_t i = 0; i < FAKE_RANKS; i++)
@@ -262,13 +253,12 @@ static void waits_for_the_last_rank(void)
     fake.outcomes[3].started_ns = last;
     fake.runner.steps.limit.due(&fake.runner);
     CU_ASSERT_EQUAL(fake.runner.steps.limit.at, last + 5000 * FAKE_MS);
-    end();
 }
 
 /* A node of several tells what is new, once, and decides nothing. */
-static void a_node_tells_what_is_new(void)
+TEST(a_node_tells_what_is_new)
 {
-    start("0-5", true);
+    BEGIN(end, start("0-5", true));
     open_and_run();
     write_steps(2, "{\"step\": 4}\n", O_APPEND);
     turn();
@@ -288,41 +278,30 @@ static void a_node_tells_what_is_new(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(lines->data, "\"warning_of\": 2"));
     char text[64];
     JR_ASSERT_TEXT(fake_runner_read("progress.json", text, sizeof text), "");
-    end();
 }
 
 /* While jobrun is suspended no time passes. */
-static void no_time_passes_while_suspended(void)
+TEST(no_time_passes_while_suspended)
 {
-    start("0", false);
+    BEGIN(end, start("0", false));
     open_and_run();
     for (uint32_t i = 0; i < FAKE_RANKS; i++)
         fake.outcomes[i].started_ns = 1000 + i;
     fake.outcomes[1].started_ns = 5000;
     jr_steps_policy.resumed(&fake.runner, 70);
     CU_ASSERT_EQUAL(fake.runner.steps.limits.since_ns, 5070);
-    end();
 }
 
-static void ends_with_the_run(void)
+TEST(ends_with_the_run)
 {
-    start("0", false);
+    BEGIN(end, start("0", false));
     fake.policy.timeouts.first_step_ms = 5000;
     open_and_run();
     CU_ASSERT_NOT_EQUAL(fake.runner.steps.limit.at, 0);
     jr_steps_policy.stopping(&fake.runner);
-    CU_ASSERT_EQUAL(fake.runner.steps.limit.at, 0);
-    CU_ASSERT_TRUE(fake.runner.steps.folder.fd >= 0);
+    CU_ASSERT_TRUE(fake.runner.steps.limit.at == 0 && fake.runner.steps.folder.fd >= 0);
     fake.runner.steps.limit.at = 5;
     jr_steps_policy.close(&fake.runner);
-    CU_ASSERT_EQUAL(fake.runner.steps.limit.at, 0);
-    CU_ASSERT_EQUAL(fake.runner.steps.folder.fd, -1);
+    CU_ASSERT_TRUE(fake.runner.steps.limit.at == 0 && fake.runner.steps.folder.fd == -1);
     CU_ASSERT_EQUAL(fake.runner.steps.folder_fd, -1);
-    end();
 }
-
-JR_UNIT_MAIN("steps", CASE(reads_what_was_there_before), CASE(watches_unannounced_files_later),
-             CASE(reads_a_new_file_from_its_beginning), CASE(watches_nothing_where_nothing_counts),
-             CASE(other_names_are_nobodys), CASE(reads_without_a_watch), CASE(writes_once_a_second),
-             CASE(counts_its_limits), CASE(waits_for_the_last_rank), CASE(a_node_tells_what_is_new),
-             CASE(no_time_passes_while_suspended), CASE(ends_with_the_run))

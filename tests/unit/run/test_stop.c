@@ -17,12 +17,12 @@ static void start(uint32_t processes)
 
 /* timeouts.start and timeouts.run count from the beginning; 0 is none. The grace and the wait for
  * SIGKILL count even while jobrun is suspended. */
-static void counts_the_limits(void)
+TEST(counts_the_limits)
 {
     static const uint64_t limits[] = {0, 1, 90000};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
-            fake_runner_start();
+            BEGIN(fake_runner_end, fake_runner_start());
             fake.policy.timeouts.start_ms = limits[i];
             fake.policy.timeouts.run_ms = limits[k];
             uint64_t before = jr_clock_ns();
@@ -38,18 +38,16 @@ static void counts_the_limits(void)
                 CU_ASSERT_TRUE(fake_runner_is_after(stop->run.at, before, limits[k]));
             CU_ASSERT_TRUE(stop->start.pauses && stop->run.pauses);
             CU_ASSERT_FALSE(stop->grace.pauses || stop->kill.pauses);
-            CU_ASSERT_EQUAL(stop->grace.at, 0);
-            CU_ASSERT_EQUAL(stop->kill.at, 0);
-            fake_runner_end();
+            CU_ASSERT_TRUE(stop->grace.at == 0 && stop->kill.at == 0);
         }
 }
 
 /* SIGTERM to the leader, or to the group, and SIGCONT; who has returned, and ended, gets nothing;
  * then the grace. Once. */
-static void tells_the_ranks_to_end(void)
+TEST(tells_the_ranks_to_end)
 {
     for (int group = 0; group < 2; group++) {
-        start(3);
+        BEGIN(fake_runner_end, start(3));
         fake.ranks[1].state = JR_LIFE_SUSPENDED;
         fake.ranks[2].state = JR_LIFE_ENDED;
         fake.runner.running = 2;
@@ -62,8 +60,7 @@ static void tells_the_ranks_to_end(void)
         fake_runner_check_sent(2, "");
         CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
         CU_ASSERT_EQUAL(fake.outcomes[2].stopped_with, 0);
-        CU_ASSERT_EQUAL(fake.ranks[0].state, JR_LIFE_STOPPING);
-        CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+        CU_ASSERT_TRUE(fake.ranks[0].state == JR_LIFE_STOPPING && jr_stop_has_begun(&fake.runner));
         CU_ASSERT_FALSE(jr_stop_is_forced(&fake.runner));
         CU_ASSERT_TRUE(fake_runner_is_after(jr_stop_kills_at(&fake.runner), before, 30000));
         fake_runner_check_events("stop signal=SIGTERM running=2; ");
@@ -72,61 +69,52 @@ static void tells_the_ranks_to_end(void)
         CU_ASSERT_EQUAL(jr_stop_kills_at(&fake.runner), 77);
         fake_runner_check_events("");
         fake_runner_check_sent(0, "");
-        fake_runner_end();
     }
 }
 
 /* The limits count no more; what other policies wait for ends. */
-static void ends_the_limits(void)
+TEST(ends_the_limits)
 {
-    start(1);
+    BEGIN(fake_runner_end, start(1));
     fake.runner.stop.start.at = fake.runner.stop.run.at = HOUR_NS;
     fake.runner.first_failure.timer.at = HOUR_NS;
     jr_stop_begin(&fake.runner);
-    CU_ASSERT_EQUAL(fake.runner.stop.start.at, 0);
-    CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
-    CU_ASSERT_EQUAL(fake.runner.first_failure.timer.at, 0);
-    CU_ASSERT_TRUE(fake.runner.exit_barrier.open);
-    fake_runner_end();
+    CU_ASSERT_TRUE(fake.runner.stop.start.at == 0 && fake.runner.stop.run.at == 0);
+    CU_ASSERT_TRUE(fake.runner.first_failure.timer.at == 0 && fake.runner.exit_barrier.open);
 }
 
 /* Which ranks were on their way out by themselves is noted before the signal, which so is not taken
  * for their end. */
-static void notes_who_ends_by_itself(void)
+TEST(notes_who_ends_by_itself)
 {
-    start(2);
+    BEGIN(fake_runner_end, start(2));
     fake_runner_kill(1);
     jr_stop_begin(&fake.runner);
-    CU_ASSERT_NOT_EQUAL(fake.outcomes[0].alive_ns, 0);
-    CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
-    CU_ASSERT_NOT_EQUAL(fake.outcomes[1].exiting_ns, 0);
-    CU_ASSERT_EQUAL(fake.outcomes[1].stopped_with, 0);
-    fake_runner_end();
+    CU_ASSERT_TRUE(fake.outcomes[0].alive_ns != 0 && fake.outcomes[0].stopped_with == SIGTERM);
+    CU_ASSERT_TRUE(fake.outcomes[1].exiting_ns != 0 && fake.outcomes[1].stopped_with == 0);
 }
 
 /* Where nothing runs, nothing is sent and nothing is said. */
-static void says_nothing_where_nothing_runs(void)
+TEST(says_nothing_where_nothing_runs)
 {
-    start(0);
+    BEGIN(fake_runner_end, start(0));
     jr_stop_begin(&fake.runner);
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
     fake_runner_check_events("");
     jr_stop_force(&fake.runner);
     CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
     fake_runner_check_events("");
-    fake_runner_end();
 }
 
 /* It may be forced without having begun. */
-static void kills_at_once(void)
+TEST(kills_at_once)
 {
-    start(1);
+    BEGIN(fake_runner_end, start(1));
     fake.runner.stop.run.at = HOUR_NS;
     uint64_t before = jr_clock_ns();
     jr_stop_force(&fake.runner);
     fake_runner_check_sent(0, "KILL");
-    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-    CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGKILL);
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner) && fake.outcomes[0].stopped_with == SIGKILL);
     CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
     jr_stop_begin(&fake.runner);
     CU_ASSERT_EQUAL(jr_stop_kills_at(&fake.runner), 0);
@@ -135,26 +123,24 @@ static void kills_at_once(void)
     CU_ASSERT_FALSE(jr_stop_has_given_up(&fake.runner));
     fake.runner.stop.kill.due(&fake.runner);
     CU_ASSERT_TRUE(jr_stop_has_given_up(&fake.runner));
-    fake_runner_end();
 }
 
 /* A tenth of a second, and no more. */
-static void a_later_signal_is_another_one(void)
+TEST(a_later_signal_is_another_one)
 {
-    start(1);
+    BEGIN(fake_runner_end, start(1));
     fake.runner.stop.begun = true;
     fake.runner.stop.signalled_ns = jr_clock_ns() - 101 * FAKE_MS;
     jr_stop_signal(&fake.runner, SIGTERM, jr_clock_ns());
     CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
     fake_runner_check_events("signal signal=SIGTERM; kill running=1; ");
-    fake_runner_end();
 }
 
 /* A scheduler signals all at once: a rank that died of the same a moment before jobrun was sent it
  * was meant, too. */
-static void shares_the_signal_with_who_died_of_it(void)
+TEST(shares_the_signal_with_who_died_of_it)
 {
-    start(0);
+    BEGIN(fake_runner_end, start(0));
     for (uint32_t i = 0; i < 4; i++)
         fake_runner_run(i);
     fake_runner_note_end(0, JR_END_SIGNALED, SIGTERM);
@@ -163,31 +149,28 @@ static void shares_the_signal_with_who_died_of_it(void)
     fake.outcomes[2].ended_ns = 1;
     fake.runner.running = 0;
     jr_stop_signal(&fake.runner, SIGTERM, jr_clock_ns());
-    CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
-    CU_ASSERT_EQUAL(fake.outcomes[1].stopped_with, 0);
+    CU_ASSERT_TRUE(fake.outcomes[0].stopped_with == SIGTERM && fake.outcomes[1].stopped_with == 0);
     CU_ASSERT_EQUAL(fake.outcomes[2].stopped_with, 0); /* long before */
     fake_runner_note_end(3, JR_END_SIGNALED, SIGTERM);
     jr_stop_policy.rank_ended(&fake.ranks[3]); /* before we could send it */
     CU_ASSERT_EQUAL(fake.outcomes[3].stopped_with, SIGTERM);
-    fake_runner_end();
 }
 
 /* The first timeout is the run's; each is an event. */
-static void the_first_timeout_counts(void)
+TEST(the_first_timeout_counts)
 {
-    start(0);
+    BEGIN(fake_runner_end, start(0));
     jr_stop_timed_out(&fake.runner, JR_TIMEOUT_RUN);
     CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_RUN);
     jr_stop_timed_out(&fake.runner, JR_TIMEOUT_SILENCE);
     CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_RUN);
     fake_runner_check_events("timeout timeout=2; timeout timeout=3; ");
     CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-    fake_runner_end();
 }
 
 /* Where timeouts.start has passed: what did not come to an end in time, and that no further rank
  * starts. */
-static void a_late_start_names_what_was_late(void)
+TEST(a_late_start_names_what_was_late)
 {
     static const struct {
         bool set_up, helper, ready;
@@ -202,7 +185,7 @@ static void a_late_start_names_what_was_late(void)
     };
     static char *argv[] = {(char *)"python3", NULL};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(0);
+        BEGIN(fake_runner_end, start(0));
         fake_runner_open(&jr_steps_policy);
         fake.runner.setup.done = vectors[i].set_up;
         fake.plan.helper.argv = vectors[i].helper ? argv : NULL;
@@ -214,18 +197,15 @@ static void a_late_start_names_what_was_late(void)
         CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_START);
         CU_ASSERT_EQUAL(fake.outcomes[1].end, JR_END_START);
         CU_ASSERT_EQUAL(fake.outcomes[1].stage, vectors[i].stage);
-        CU_ASSERT_EQUAL(fake.outcomes[1].start_errno, 0);
-        CU_ASSERT_EQUAL(fake.outcomes[1].order, 1);
+        CU_ASSERT_TRUE(fake.outcomes[1].start_errno == 0 && fake.outcomes[1].order == 1);
         JR_ASSERT_TEXT(fake.outcome.start_text, vectors[i].text);
-        CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_NONE);
-        CU_ASSERT_EQUAL(fake.runner.next, 2);
+        CU_ASSERT_TRUE(fake.outcomes[0].end == JR_END_NONE && fake.runner.next == 2);
         CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-        fake_runner_end();
     }
 }
 
 /* What the end of a rank means to the others. */
-static void an_end_stops_the_others_or_not(void)
+TEST(an_end_stops_the_others_or_not)
 {
     static const struct {
         enum jr_end end;
@@ -249,7 +229,7 @@ static void an_end_stops_the_others_or_not(void)
         {JR_END_START, 0, JR_ON_FAILURE_CONTINUE, false, false, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(1);
+        BEGIN(fake_runner_end, start(1));
         fake_runner_run(1);
         fake.policy.on_failure = vectors[i].on_failure;
         fake.runner.hang.begun = vectors[i].hangs;
@@ -259,12 +239,11 @@ static void an_end_stops_the_others_or_not(void)
         fake_runner_pass_hold();
         CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), vectors[i].stops);
         fake_runner_check_sent(0, vectors[i].stops ? "TERM CONT" : "");
-        fake_runner_end();
     }
 }
 
 /* What was told to stop has the grace, its group too, though no rank runs any more. */
-static void waits_for_groups_that_were_told(void)
+TEST(waits_for_groups_that_were_told)
 {
     static const struct {
         bool begun, forced, group, told, waits;
@@ -274,7 +253,7 @@ static void waits_for_groups_that_were_told(void)
         {true, false, true, true, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start(2);
+        BEGIN(fake_runner_end, start(2));
         fake.runner.stop.begun = vectors[i].begun;
         fake.runner.stop.forced = vectors[i].forced;
         fake.ranks[1].group = vectors[i].group;
@@ -282,14 +261,13 @@ static void waits_for_groups_that_were_told(void)
         CU_ASSERT_EQUAL(jr_stop_waits(&fake.runner), vectors[i].waits);
         fake_runner_reap(1);
         CU_ASSERT_FALSE(jr_stop_waits(&fake.runner));
-        fake_runner_end();
     }
 }
 
 /* The setup's group counts like a rank's. */
-static void waits_for_the_group_of_the_setup(void)
+TEST(waits_for_the_group_of_the_setup)
 {
-    start(1);
+    BEGIN(fake_runner_end, start(1));
     fake.runner.stop.begun = true;
     fake.runner.setup.run.group = true;
     fake.runner.setup.run.pid = fake.ranks[0].pid;
@@ -298,25 +276,14 @@ static void waits_for_the_group_of_the_setup(void)
     CU_ASSERT_TRUE(jr_stop_waits(&fake.runner));
     fake_runner_reap(0);
     CU_ASSERT_FALSE(jr_stop_waits(&fake.runner));
-    fake_runner_end();
 }
 
-static void all_have_started(void)
+TEST(all_have_started)
 {
-    start(0);
+    BEGIN(fake_runner_end, start(0));
     fake.runner.stop.start.at = fake.runner.stop.run.at = HOUR_NS;
     jr_stop_end_start(&fake.runner);
-    CU_ASSERT_EQUAL(fake.runner.stop.start.at, 0);
-    CU_ASSERT_EQUAL(fake.runner.stop.run.at, HOUR_NS);
+    CU_ASSERT_TRUE(fake.runner.stop.start.at == 0 && fake.runner.stop.run.at == HOUR_NS);
     jr_stop_policy.close(&fake.runner);
     CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
-    fake_runner_end();
 }
-
-JR_UNIT_MAIN("stop", CASE(counts_the_limits), CASE(tells_the_ranks_to_end), CASE(ends_the_limits),
-             CASE(notes_who_ends_by_itself), CASE(says_nothing_where_nothing_runs),
-             CASE(kills_at_once), CASE(a_later_signal_is_another_one),
-             CASE(shares_the_signal_with_who_died_of_it), CASE(the_first_timeout_counts),
-             CASE(a_late_start_names_what_was_late), CASE(an_end_stops_the_others_or_not),
-             CASE(waits_for_groups_that_were_told), CASE(waits_for_the_group_of_the_setup),
-             CASE(all_have_started))

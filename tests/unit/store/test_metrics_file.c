@@ -30,6 +30,11 @@ static void end(struct bench *bench)
     scratch_end(&bench->scratch);
 }
 
+/* For the rest of the block. */
+#define BENCH(name)                                                                                \
+    struct bench name RELEASE(end);                                                                \
+    begin(&name)
+
 static void tell(struct bench *bench, uint32_t rank, int64_t step, uint32_t metrics)
 {
     jr_metrics_add(&bench->file,
@@ -68,9 +73,8 @@ static size_t count_with(const json_t *lines, const char *metric)
 
 TEST(writes_points)
 {
-    struct bench bench;
     JR_BUF_CLEANUP struct jr_buf all = JR_BUF_INIT;
-    begin(&bench);
+    BENCH(bench);
     bench.values[0] = 0.25;
     bench.values[1] = (double)NAN;
     tell(&bench, 3, 7, 3);
@@ -79,15 +83,13 @@ TEST(writes_points)
     JR_ASSERT_TEXT(all.data, "{\"ns\": 5, \"time\": \"2023-11-14T22:13:20.000Z\", "
                              "\"attempt\": 0, \"rank\": 3, \"step\": 7, \"metrics\": "
                              "{\"loss\": 0.25, \"acc\": null}}\n");
-    end(&bench);
 }
 
 /* Points stay even, and a metric that is rare keeps all of its own. */
 TEST(stays_bounded)
 {
     enum { STEPS = 250000, RARE = 1000 };
-    struct bench bench;
-    begin(&bench);
+    BENCH(bench);
     for (int64_t step = 0; step < STEPS; step++) {
         tell(&bench, 0, step, 1);
         CU_ASSERT_TRUE(bench.file.points[0] <= JR_POINTS_MOST);
@@ -113,15 +115,13 @@ TEST(stays_bounded)
     }
     CU_ASSERT_EQUAL(gap, 32);
     json_decref(lines);
-    end(&bench);
 }
 
 TEST(keeps_every_rank)
 {
     enum { RANKS = 100, STEPS = 500 };
-    struct bench bench;
     size_t counts[RANKS] = {0};
-    begin(&bench);
+    BENCH(bench);
     for (int64_t step = 0; step < STEPS; step++)
         for (uint32_t rank = 0; rank < RANKS; rank++)
             tell(&bench, rank, step, 1);
@@ -133,7 +133,6 @@ TEST(keeps_every_rank)
     for (uint32_t rank = 0; rank < RANKS; rank++)
         CU_ASSERT_TRUE(counts[rank] >= 30 && counts[rank] <= 200);
     json_decref(lines);
-    end(&bench);
 }
 
 static size_t count_of_rank(const json_t *lines, uint32_t rank)
@@ -152,8 +151,7 @@ TEST(halves_large_series_only)
     enum { ALL = JR_POINTS_MOST + 1, LARGE = (ALL + 5) / 6, OTHER = 7000 };
     for (uint32_t less = 0; less < 2; less++) {
         const uint32_t small = LARGE - less, rest = ALL - small - 1;
-        struct bench bench;
-        begin(&bench);
+        BENCH(bench);
         for (uint32_t i = 0; i < small; i++)
             tell(&bench, 1, i, 1);
         tell(&bench, 2, 0, 1);
@@ -167,18 +165,15 @@ TEST(halves_large_series_only)
         json_t *lines = read_lines(&bench);
         CU_ASSERT_EQUAL(count_of_rank(lines, 0), (rest + 1) / 2);
         CU_ASSERT_EQUAL(count_of_rank(lines, 1), less ? small : (small + 1) / 2);
-        CU_ASSERT_EQUAL(count_of_rank(lines, 2), 1);
-        CU_ASSERT_EQUAL(count_of_rank(lines, 3), OTHER);
+        CU_ASSERT_TRUE(count_of_rank(lines, 2) == 1 && count_of_rank(lines, 3) == OTHER);
         CU_ASSERT_EQUAL(count_of_rank(lines, 8), 1);
         json_decref(lines);
-        end(&bench);
     }
 }
 
 TEST(goes_on_with_the_next_attempt)
 {
-    struct bench bench;
-    begin(&bench);
+    BENCH(bench);
     for (int64_t step = 0; step < 8000; step++)
         tell(&bench, 0, step, 1);
     jr_metrics_close(&bench.file);
@@ -196,7 +191,6 @@ TEST(goes_on_with_the_next_attempt)
         first += jr_json_get_int(json_array_get(lines, i), "attempt") == 0;
     CU_ASSERT_TRUE(count <= JR_POINTS_MOST && first > 1000 && count - first > 1000);
     json_decref(lines);
-    end(&bench);
 }
 
 /* Something that somebody has put in its place is not written to. */
@@ -204,8 +198,7 @@ TEST(refuses_what_is_not_its_own)
 {
     static const char *const planted[] = {"link", "other"};
     for (int i = 0; i < 2; i++) {
-        struct bench bench;
-        begin(&bench);
+        BENCH(bench);
         scratch_write(&bench.scratch, planted[i], "theirs");
         int made = 0;
         if (i == 0)
@@ -220,6 +213,5 @@ TEST(refuses_what_is_not_its_own)
         CU_ASSERT_EQUAL(jr_io_read_file(&all, bench.scratch.fd, planted[i], 64, NULL), 0);
         JR_ASSERT_TEXT(all.data, "theirs");
         tell(&bench, 0, 2, 1); /* and nothing happens any more */
-        end(&bench);
     }
 }

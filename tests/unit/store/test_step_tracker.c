@@ -77,9 +77,7 @@ TEST(follows_rank_0)
     for (int64_t step = 0; step <= 20; step++)
         tell(&bench, 0, step, (uint64_t)(10 + step) * S);
     CU_ASSERT_FALSE(jr_step_tracker_lacks_first(&bench.tracker));
-    CU_ASSERT_TRUE(job->any && !bench.progress->all);
-    CU_ASSERT_EQUAL(job->step, 20);
-    CU_ASSERT_EQUAL(job->of, 100);
+    CU_ASSERT_TRUE(job->any && !bench.progress->all && job->step == 20 && job->of == 100);
     CU_ASSERT_TRUE(job->rate > 0.999 && job->rate < 1.001);
     uint64_t left;
     CU_ASSERT_TRUE(jr_steps_left(job, &left));
@@ -87,9 +85,7 @@ TEST(follows_rank_0)
     CU_ASSERT_EQUAL(job->best_ns, 30 * S);
     /* Backwards: it is told, and is no step forward. */
     tell(&bench, 0, 5, 31 * S);
-    CU_ASSERT_EQUAL(job->step, 5);
-    CU_ASSERT_EQUAL(job->best, 20);
-    CU_ASSERT_EQUAL(job->best_ns, 30 * S);
+    CU_ASSERT_TRUE(job->step == 5 && job->best == 20 && job->best_ns == 30 * S);
     tell(&bench, 0, 4, 32 * S);
     CU_ASSERT_EQUAL_FATAL(bench.progress->warnings_count, 1);
     JR_ASSERT_TEXT(bench.progress->warnings[0].text, "rank 0 went back from step 20 to step 5");
@@ -106,18 +102,14 @@ TEST(tells_the_slowest)
     tell(&bench, 1, 7, 2 * S);
     CU_ASSERT_TRUE(jr_step_tracker_lacks_first(&bench.tracker));
     tell(&bench, 2, 9, 3 * S);
-    CU_ASSERT_FALSE(jr_step_tracker_lacks_first(&bench.tracker));
-    CU_ASSERT_TRUE(bench.progress->all);
+    CU_ASSERT_TRUE(!jr_step_tracker_lacks_first(&bench.tracker) && bench.progress->all);
     CU_ASSERT_EQUAL(job->step, 7);
-    CU_ASSERT_EQUAL(bench.progress->slowest, 1);
-    CU_ASSERT_EQUAL(bench.progress->behind, 3);
+    CU_ASSERT_TRUE(bench.progress->slowest == 1 && bench.progress->behind == 3);
     /* The job is no further while the slowest is not. */
     tell(&bench, 0, 30, 5 * S);
-    CU_ASSERT_EQUAL(job->best, 7);
-    CU_ASSERT_TRUE(job->best_ns <= 3 * S);
+    CU_ASSERT_TRUE(job->best == 7 && job->best_ns <= 3 * S);
     tell(&bench, 1, 8, 6 * S);
-    CU_ASSERT_EQUAL(job->best, 8);
-    CU_ASSERT_EQUAL(job->best_ns, 6 * S);
+    CU_ASSERT_TRUE(job->best == 8 && job->best_ns == 6 * S);
     /* One that has ended holds nobody up. */
     jr_step_tracker_end(&bench.tracker, 1, 7 * S);
     CU_ASSERT_EQUAL(job->step, 9);
@@ -142,8 +134,7 @@ TEST(the_last_that_ends_changes_the_jobs_step)
     CU_ASSERT_EQUAL(bench.progress->job.step, 7);
     jr_step_tracker_end(&bench.tracker, 2, 2 * S + 1);
     jr_step_tracker_flush(&bench.tracker, 2 * S + 2);
-    CU_ASSERT_EQUAL(bench.progress->job.step, 6);
-    CU_ASSERT_EQUAL(bench.progress->slowest, 1);
+    CU_ASSERT_TRUE(bench.progress->job.step == 6 && bench.progress->slowest == 1);
 }
 
 TEST(names_stragglers)
@@ -206,11 +197,8 @@ TEST(writes_and_reads_progress)
     json_t *object = jr_json_parse(text.data, text.len, NULL);
     struct jr_progress *got = jr_progress_new(0);
     jr_progress_get(got, object);
-    CU_ASSERT_TRUE(got->job.any && got->all);
-    CU_ASSERT_EQUAL(got->job.step, 1);
-    CU_ASSERT_EQUAL(got->job.of, 10);
-    CU_ASSERT_EQUAL(got->slowest, 1);
-    CU_ASSERT_EQUAL(got->behind, 2);
+    CU_ASSERT_TRUE(got->job.any && got->all && got->job.step == 1 && got->job.of == 10);
+    CU_ASSERT_TRUE(got->slowest == 1 && got->behind == 2);
     jr_progress_words(&words, got, true, true);
     JR_ASSERT_TEXT(words.data, "step 1 of 10, loss 0.3; rank 1 is 2 behind");
     json_t *again = jr_progress_json(got);
@@ -243,9 +231,7 @@ TEST(the_job_is_the_slowest_rank)
     const struct jr_steps *job = &bench.progress->job;
     tell(&bench, 1, 7, 10 * S);
     jr_step_tracker_sum(&bench.tracker, 11 * S);
-    CU_ASSERT_EQUAL(job->step, 7);
-    CU_ASSERT_EQUAL(job->best_ns, 11 * S);
-    CU_ASSERT_EQUAL(job->first_ns, 10 * S);
+    CU_ASSERT_TRUE(job->step == 7 && job->best_ns == 11 * S && job->first_ns == 10 * S);
     CU_ASSERT_TRUE(jr_step_tracker_lacks_first(&bench.tracker));
     tell(&bench, 0, 5, 12 * S);
     tell(&bench, 2, 9, 13 * S);
@@ -254,19 +240,15 @@ TEST(the_job_is_the_slowest_rank)
     CU_ASSERT_EQUAL(job->step, 5);
     CU_ASSERT_EQUAL(job->first_ns, 10 * S); /* the first of all */
     CU_ASSERT_EQUAL(job->best_ns, 13 * S);  /* when none lacked one any more */
-    CU_ASSERT_EQUAL(bench.progress->slowest, 0);
-    CU_ASSERT_EQUAL(bench.progress->behind, 4);
-    CU_ASSERT_EQUAL(job->ns, 12 * S);
-    CU_ASSERT_EQUAL(job->wall_ns, UINT64_C(1700000012) * S);
+    CU_ASSERT_TRUE(bench.progress->slowest == 0 && bench.progress->behind == 4);
+    CU_ASSERT_TRUE(job->ns == 12 * S && job->wall_ns == UINT64_C(1700000012) * S);
     jr_step_tracker_sum(&bench.tracker, 20 * S);
     jr_step_tracker_sum(&bench.tracker, 21 * S);
     CU_ASSERT_EQUAL(job->best_ns, 13 * S);
     jr_step_tracker_end(&bench.tracker, 0, 30 * S);
     CU_ASSERT_EQUAL(job->step, 7);
-    CU_ASSERT_EQUAL(bench.progress->slowest, 1);
-    CU_ASSERT_EQUAL(bench.progress->behind, 2);
-    CU_ASSERT_EQUAL(job->best, 7);
-    CU_ASSERT_EQUAL(job->best_ns, 30 * S);
+    CU_ASSERT_TRUE(bench.progress->slowest == 1 && bench.progress->behind == 2);
+    CU_ASSERT_TRUE(job->best == 7 && job->best_ns == 30 * S);
     CU_ASSERT_TRUE(jr_step_tracker_goes_on(&bench.tracker));
     jr_step_tracker_end(&bench.tracker, 1, 31 * S);
     jr_step_tracker_end(&bench.tracker, 2, 32 * S);
@@ -286,8 +268,7 @@ TEST(the_jobs_values_are_the_first_ranks)
     tell(&bench, 1, 30, 13 * S);
     jr_step_tracker_sum(&bench.tracker, 14 * S);
     CU_ASSERT_DOUBLE_EQUAL(job->values[0], 3, 1e-9);
-    CU_ASSERT_EQUAL(job->metrics, 1);
-    CU_ASSERT_EQUAL(job->step, 20);
+    CU_ASSERT_TRUE(job->metrics == 1 && job->step == 20);
 }
 
 /* The files have each rank that is watched and has made a step, and the step of each point, also of
@@ -311,8 +292,7 @@ TEST(files_have_every_rank_and_step)
     CU_ASSERT_PTR_NOT_NULL(strstr(metrics.data, "\"rank\": 1, \"step\": 7, \"metrics\": {\"acc\""));
     CU_ASSERT_PTR_NULL(strstr(metrics.data, "\"rank\": 2"));
     CU_ASSERT_PTR_NULL(strstr(metrics.data, "\"step\": 0"));
-    CU_ASSERT_FALSE(bench.tracker.changed);
-    CU_ASSERT_EQUAL(bench.tracker.flushed_ns, 13 * S);
+    CU_ASSERT_TRUE(!bench.tracker.changed && bench.tracker.flushed_ns == 13 * S);
 }
 
 /* What is not new is not written once more. */
@@ -373,10 +353,8 @@ TEST(knows_ranks_by_their_place)
     tell(&bench, 0, 9, 1 * S);
     CU_ASSERT_FALSE(bench.progress->job.any);
     tell(&bench, 1, 7, 2 * S);
-    CU_ASSERT_EQUAL(bench.progress->job.step, 7);
-    CU_ASSERT_TRUE(bench.progress->all);
-    CU_ASSERT_EQUAL(bench.progress->slowest, 5);
-    CU_ASSERT_EQUAL(bench.progress->behind, 0);
+    CU_ASSERT_TRUE(bench.progress->job.step == 7 && bench.progress->all);
+    CU_ASSERT_TRUE(bench.progress->slowest == 5 && bench.progress->behind == 0);
 }
 
 /* Ranks that are slower than the others by half: who is named, once, and what is said. */
@@ -496,8 +474,7 @@ TEST(says_where_it_is_slow)
         CU_ASSERT_EQUAL_FATAL(bench.progress->warnings_count, 1);
         const struct jr_step_warning *warning = &bench.progress->warnings[0];
         JR_ASSERT_TEXT(warning->text, vectors[i].text);
-        CU_ASSERT_EQUAL(warning->problem, JR_STEP_PROBLEM_STRAGGLER);
-        CU_ASSERT_EQUAL(warning->rank, 2);
+        CU_ASSERT_TRUE(warning->problem == JR_STEP_PROBLEM_STRAGGLER && warning->rank == 2);
         CU_ASSERT_EQUAL(warning->count, 1);
         CU_ASSERT_TRUE(bench.tracker.changed);
     }
@@ -512,8 +489,7 @@ TEST(knows_its_ranks_numbers)
     for (uint32_t i = 0; i < 3; i++)
         pace(&bench, i, i == 1 ? 10 : 100);
     jr_stragglers_find(&bench.tracker, NOW_NS);
-    CU_ASSERT_EQUAL(bench.progress->warnings_count, 1);
-    CU_ASSERT_EQUAL(bench.progress->warnings[0].rank, 4);
+    CU_ASSERT_TRUE(bench.progress->warnings_count == 1 && bench.progress->warnings[0].rank == 4);
     CU_ASSERT_EQUAL(strncmp(bench.progress->warnings[0].text, "rank 4 ", 7), 0);
     bench.plan.first = 0;
 }
@@ -525,8 +501,7 @@ TEST(names_each_once)
     for (uint32_t i = 0; i < MOST; i++)
         pace(&bench, i, i < 10 ? 10 : 100);
     jr_stragglers_find(&bench.tracker, NOW_NS);
-    CU_ASSERT_EQUAL(bench.progress->warnings_count, 8);
-    CU_ASSERT_EQUAL(bench.progress->warnings[7].rank, 7);
+    CU_ASSERT_TRUE(bench.progress->warnings_count == 8 && bench.progress->warnings[7].rank == 7);
     JR_ASSERT_TEXT(named(&bench), "0 1 2 3 4 5 6 7 8 9 ");
     jr_stragglers_find(&bench.tracker, NOW_NS);
     CU_ASSERT_EQUAL(bench.progress->warnings_count, 8);
@@ -651,8 +626,7 @@ TEST(takes_two_samples_a_second)
         struct jr_step_window window = {0};
         jr_step_window_add(&window, S, 1);
         jr_step_window_add(&window, S + vectors[i].ns, 2);
-        CU_ASSERT_EQUAL(window.count, vectors[i].count);
-        CU_ASSERT_EQUAL(window.next, vectors[i].count);
+        CU_ASSERT_TRUE(window.count == vectors[i].count && window.next == vectors[i].count);
     }
 }
 
@@ -665,8 +639,7 @@ TEST(begins_anew_with_a_step_back)
     jr_step_window_add(&window, 41 * S, 139);
     CU_ASSERT_EQUAL(window.count, JR_STEP_SAMPLES);
     jr_step_window_add(&window, 41 * S + 1, 138);
-    CU_ASSERT_EQUAL(window.count, 1);
-    CU_ASSERT_EQUAL(window.next, 1);
+    CU_ASSERT_TRUE(window.count == 1 && window.next == 1);
     double rate = jr_step_window_rate(&window, 140, 43 * S + 1, &whole);
     CU_ASSERT_FALSE(whole);
     CU_ASSERT_DOUBLE_EQUAL(rate, 1, 1e-9);
@@ -691,14 +664,12 @@ TEST(waits_for_the_first_step_of_each)
     BENCH(bench, "all", 0, 2);
     bench.policy.timeouts.first_step_ms = 5000;
     bench.policy.timeouts.progress_ms = 0;
-    CU_ASSERT_EQUAL(look(&bench, 11 * S), JR_STEP_OVERRUN_NONE);
-    CU_ASSERT_EQUAL(bench.at, 15 * S);
+    CU_ASSERT_TRUE(look(&bench, 11 * S) == JR_STEP_OVERRUN_NONE && bench.at == 15 * S);
     tell_in_time(&bench, 0, 0, 12 * S);
     CU_ASSERT_EQUAL(look(&bench, 15 * S - 1), JR_STEP_OVERRUN_NONE);
     CU_ASSERT_EQUAL(look(&bench, 15 * S), JR_STEP_OVERRUN_FIRST);
     tell_in_time(&bench, 1, 0, 15 * S);
-    CU_ASSERT_EQUAL(look(&bench, 90 * S), JR_STEP_OVERRUN_NONE);
-    CU_ASSERT_EQUAL(bench.at, 0);
+    CU_ASSERT_TRUE(look(&bench, 90 * S) == JR_STEP_OVERRUN_NONE && bench.at == 0);
 }
 
 TEST(counts_from_the_furthest_step)
@@ -706,26 +677,22 @@ TEST(counts_from_the_furthest_step)
     BENCH(bench, "all", 0, 2);
     bench.policy.timeouts.first_step_ms = 0;
     bench.policy.timeouts.progress_ms = 5000;
-    CU_ASSERT_EQUAL(look(&bench, 11 * S), JR_STEP_OVERRUN_NONE);
-    CU_ASSERT_EQUAL(bench.at, 0);
+    CU_ASSERT_TRUE(look(&bench, 11 * S) == JR_STEP_OVERRUN_NONE && bench.at == 0);
     tell_in_time(&bench, 0, 1, 20 * S);
     CU_ASSERT_EQUAL(bench.at, 25 * S);
     tell_in_time(&bench, 1, 1, 21 * S);
     /* Only one of them goes on, and one goes back. */
     tell_in_time(&bench, 0, 9, 24 * S);
     tell_in_time(&bench, 1, 0, 25 * S);
-    CU_ASSERT_EQUAL(look(&bench, 26 * S - 1), JR_STEP_OVERRUN_NONE);
-    CU_ASSERT_EQUAL(bench.at, 26 * S);
+    CU_ASSERT_TRUE(look(&bench, 26 * S - 1) == JR_STEP_OVERRUN_NONE && bench.at == 26 * S);
     CU_ASSERT_EQUAL(look(&bench, 26 * S), JR_STEP_OVERRUN_NEXT);
     tell_in_time(&bench, 1, 2, 26 * S);
-    CU_ASSERT_EQUAL(look(&bench, 26 * S), JR_STEP_OVERRUN_NONE);
-    CU_ASSERT_EQUAL(bench.at, 31 * S);
+    CU_ASSERT_TRUE(look(&bench, 26 * S) == JR_STEP_OVERRUN_NONE && bench.at == 31 * S);
     /* Who has ended is not waited for. */
     jr_step_tracker_end(&bench.tracker, 1, 27 * S);
     CU_ASSERT_EQUAL(look(&bench, 31 * S), JR_STEP_OVERRUN_NONE);
     jr_step_tracker_end(&bench.tracker, 0, 32 * S);
-    CU_ASSERT_EQUAL(look(&bench, 90 * S), JR_STEP_OVERRUN_NONE);
-    CU_ASSERT_EQUAL(bench.at, 0);
+    CU_ASSERT_TRUE(look(&bench, 90 * S) == JR_STEP_OVERRUN_NONE && bench.at == 0);
 }
 
 TEST(stands_still_with_the_ranks)
@@ -761,8 +728,7 @@ TEST(brings_steps_across)
     jr_step_message_put(&line, &from.tracker, 1);
     CU_ASSERT_TRUE(jr_step_message_take(&to.tracker, line.data, line.len, node, 5000));
     const struct jr_steps *steps = &to.progress->ranks[3];
-    CU_ASSERT_TRUE(steps->any && steps->step == 120 && steps->of == 1000);
-    CU_ASSERT_EQUAL(steps->ns, now);
+    CU_ASSERT_TRUE(steps->any && steps->step == 120 && steps->of == 1000 && steps->ns == now);
     uint32_t loss = jr_progress_metric(to.progress, "loss", 4);
     uint32_t acc = jr_progress_metric(to.progress, "acc", 3);
     CU_ASSERT_TRUE(steps->values[loss] > 0.24 && steps->values[loss] < 0.26);
@@ -796,10 +762,8 @@ TEST(brings_the_furthest_step_across)
         CU_ASSERT_TRUE(jr_step_message_take(&to.tracker, line, (size_t)len, node, 0));
         best_ns = vectors[i].later ? ns : best_ns;
         const struct jr_steps *steps = &to.progress->ranks[3];
-        CU_ASSERT_EQUAL(steps->step, vectors[i].step);
-        CU_ASSERT_EQUAL(steps->best, vectors[i].expected);
-        CU_ASSERT_EQUAL(steps->best_ns, best_ns);
-        CU_ASSERT_EQUAL(steps->ns, ns);
+        CU_ASSERT_TRUE(steps->step == vectors[i].step && steps->best == vectors[i].expected);
+        CU_ASSERT_TRUE(steps->best_ns == best_ns && steps->ns == ns);
     }
 }
 

@@ -426,7 +426,7 @@ static inline bool fake_runner_is_after(uint64_t at, uint64_t before, uint64_t m
     return at >= before + ms * FAKE_MS && at <= jr_clock_ns() + ms * FAKE_MS;
 }
 
-static inline void fake_runner_end(void)
+ENDING(fake_runner_end)
 {
     struct jr_runner *runner = &fake.runner;
     for (uint32_t i = 0; i < FAKE_RANKS; i++) {

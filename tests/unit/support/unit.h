@@ -88,6 +88,20 @@ static inline int jr_unit_run(const char *suite, const struct jr_unit_case *case
 /* What is released by this function where its scope ends. */
 #define RELEASE(function) __attribute__((cleanup(function)))
 
+/* A function that ends what a block has begun: BEGIN(end, start(3)); in a block, and it is called
+ * where that is left. */
+#define ENDING(function)                                                                           \
+    static void function(void);                                                                    \
+    static inline void function##_of(const char *block)                                            \
+    {                                                                                              \
+        (void)block;                                                                               \
+        function();                                                                                \
+    }                                                                                              \
+    static void function(void)
+#define BEGIN(end, ...)                                                                            \
+    __VA_ARGS__;                                                                                   \
+    const char block RELEASE(end##_of) = 0
+
 /* For each part of a text between |. */
 #define EACH_PART(part, text)                                                                      \
     for (char *copy_ = strdup(text), *rest_ = copy_, *part = strsep(&rest_, "|");                  \

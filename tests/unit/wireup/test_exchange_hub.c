@@ -40,7 +40,7 @@ static void start(void)
     CU_ASSERT_EQUAL_FATAL(jr_exchange_hub_open(&hub), 0);
 }
 
-static void end(void)
+ENDING(end)
 {
     jr_exchange_hub_release(&hub);
     jr_buf_release(&sent);
@@ -67,9 +67,9 @@ static void check_sent(const char *expected)
 }
 
 /* In the order of the nodes, whoever came first; and again. */
-static void joins_what_nodes_have(void)
+TEST(joins_what_nodes_have)
 {
-    start();
+    BEGIN(end, start());
     for (int i = 0; i < 3; i++) {
         CU_ASSERT_TRUE(fence(2, "all", "c"));
         CU_ASSERT_TRUE(fence(0, "all", "a"));
@@ -77,40 +77,35 @@ static void joins_what_nodes_have(void)
         CU_ASSERT_TRUE(fence(1, "all", i == 1 ? "" : "b"));
         check_sent(i == 1 ? "fence all 'ac' to all; " : "fence all 'abc' to all; ");
     }
-    end();
 }
 
 /* Fences of groups go on beside each other, and only their nodes take part. */
-static void keeps_groups_apart(void)
+TEST(keeps_groups_apart)
 {
-    start();
+    BEGIN(end, start());
     CU_ASSERT_TRUE(fence(0, "0,4", "a"));
-    CU_ASSERT_TRUE(fence(2, "2-5", "y"));
-    CU_ASSERT_TRUE(fence(2, "0,4", "c"));
+    CU_ASSERT_TRUE(fence(2, "2-5", "y") && fence(2, "0,4", "c"));
     check_sent("fence 0,4 'ac' to all; ");
     CU_ASSERT_TRUE(fence(1, "2-5", "x"));
     check_sent("fence 2-5 'xy' to all; ");
     CU_ASSERT_TRUE(fence(0, "0-1", "self"));
     check_sent("fence 0-1 'self' to all; ");
-    end();
 }
 
 /* Twice before the others, in a group of others, or in one that is none. */
-static void refuses_what_is_no_fence(void)
+TEST(refuses_what_is_no_fence)
 {
     static const struct {
         uint32_t node;
         const char *group;
     } vectors[] = {{1, "0,4"}, {0, "6"}, {0, "0-9"}, {0, ""}, {0, "x"}, {0, "none"}, {0, "0,0"}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start();
+        BEGIN(end, start());
         CU_ASSERT_FALSE(fence(vectors[i].node, vectors[i].group, "a"));
         check_sent("");
-        end();
     }
     start();
-    CU_ASSERT_TRUE(fence(0, "all", "a"));
-    CU_ASSERT_FALSE(fence(0, "all", "a"));
+    CU_ASSERT_TRUE(fence(0, "all", "a") && !fence(0, "all", "a"));
     check_sent("");
     end();
     start();
@@ -134,11 +129,11 @@ static bool answer(uint32_t node, uint32_t asker, uint32_t token)
                                                  .len = 3});
 }
 
-static void hands_on_questions_and_answers(void)
+TEST(hands_on_questions_and_answers)
 {
     static const uint32_t nodes[] = {0, 0, 1, 2, 2, 2};
     char expected[64];
-    start();
+    BEGIN(end, start());
     for (uint32_t rank = 0; rank < 6; rank++) {
         CU_ASSERT_TRUE(ask(1, rank, 7 + rank));
         (void)snprintf(expected, sizeof expected, "ask %u by 1 token %u status 0 '' to %u; ", rank,
@@ -155,20 +150,18 @@ static void hands_on_questions_and_answers(void)
     check_sent("answer 0 by 1 token 9 status -46 'xyz' to 1; ");
     CU_ASSERT_TRUE(ask(1, 3, 12)); /* again, once it has its answer */
     check_sent("ask 3 by 1 token 12 status 0 '' to 2; ");
-    end();
 }
 
 /* Nothing was asked; by another, of another, or with another token; or it has been answered. */
-static void refuses_what_was_not_asked(void)
+TEST(refuses_what_was_not_asked)
 {
     static const uint32_t wrong[][3] = {{2, 0, 7}, {0, 1, 7}, {2, 1, 8}, {1, 1, 7}, {2, NODES, 7}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        start();
+        BEGIN(end, start());
         CU_ASSERT_TRUE(ask(1, 4, 7));
         check_sent("ask 4 by 1 token 7 status 0 '' to 2; ");
         CU_ASSERT_FALSE(answer(wrong[i][0], wrong[i][1], wrong[i][2]));
         check_sent("");
-        end();
     }
     start();
     CU_ASSERT_TRUE(ask(1, 4, 7));
@@ -187,7 +180,7 @@ static void refuses_what_was_not_asked(void)
 }
 
 /* What could not be sent is missed by those who wait for it. */
-static void says_what_it_could_not_send(void)
+TEST(says_what_it_could_not_send)
 {
     has_room = false;
     start();
@@ -201,19 +194,12 @@ static void says_what_it_could_not_send(void)
 }
 
 /* Fences that never end are freed with the hub. */
-static void frees_what_is_left(void)
+TEST(frees_what_is_left)
 {
     start();
     CU_ASSERT_TRUE(fence(0, "0,4", "a"));
-    CU_ASSERT_TRUE(fence(1, "all", "b"));
-    CU_ASSERT_TRUE(ask(1, 4, 7));
+    CU_ASSERT_TRUE(fence(1, "all", "b") && ask(1, 4, 7));
     CU_ASSERT_TRUE(jr_exchange_hub_take(&hub, 0, "\0\0", 2));
     end();
-    CU_ASSERT_PTR_NULL(hub.fences);
-    CU_ASSERT_PTR_NULL(hub.questions);
+    CU_ASSERT_TRUE(hub.fences == NULL && hub.questions == NULL);
 }
-
-JR_UNIT_MAIN("exchange_hub", CASE(joins_what_nodes_have), CASE(keeps_groups_apart),
-             CASE(refuses_what_is_no_fence), CASE(hands_on_questions_and_answers),
-             CASE(refuses_what_was_not_asked), CASE(says_what_it_could_not_send),
-             CASE(frees_what_is_left))

@@ -78,7 +78,7 @@ static void check_found(const char *python, const char *python_path, const char 
 #define MODULE "mpi4py/MPI.cpython-311-x86_64-linux-gnu.so"
 
 /* Each is nearer than those before. */
-static void finds_the_nearest_package(void)
+TEST(finds_the_nearest_package)
 {
     start();
     check_found("usr/bin/python3", NULL, NULL, NULL);
@@ -99,7 +99,7 @@ static void finds_the_nearest_package(void)
 }
 
 /* A virtual environment sees what is its own, and others if it says so. */
-static void looks_into_virtual_environments(void)
+TEST(looks_into_virtual_environments)
 {
     start();
     write_module("usr/lib/python3/dist-packages/" MODULE, "libmpi.so.40");
@@ -115,7 +115,7 @@ static void looks_into_virtual_environments(void)
 }
 
 /* One for each library: a variable of mpi4py's says which. */
-static void chooses_among_several_modules(void)
+TEST(chooses_among_several_modules)
 {
     start();
     write_module("own/mpi4py/MPI.mpich.abi3.so", "libmpi.so.12");
@@ -132,7 +132,7 @@ static void chooses_among_several_modules(void)
     scratch_end(&scratch);
 }
 
-static void knows_interpreters_by_name(void)
+TEST(knows_interpreters_by_name)
 {
     static const char *const pythons[] = {"python", "python3", "python3.11", "/usr/bin/python3",
                                           "./python2"};
@@ -144,7 +144,7 @@ static void knows_interpreters_by_name(void)
         CU_ASSERT_FALSE(jr_mpi4py_is_python(others[i]));
 }
 
-static void reads_the_first_line(void)
+TEST(reads_the_first_line)
 {
     static const struct {
         const char *text, *expected;
@@ -173,7 +173,3 @@ static void reads_the_first_line(void)
         scratch_end(&scratch);
     }
 }
-
-JR_UNIT_MAIN("mpi4py", CASE(finds_the_nearest_package), CASE(looks_into_virtual_environments),
-             CASE(chooses_among_several_modules), CASE(knows_interpreters_by_name),
-             CASE(reads_the_first_line))

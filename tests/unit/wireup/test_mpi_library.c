@@ -44,15 +44,14 @@ static void check_library(const char *program, const char *library_path, const c
     CU_ASSERT_EQUAL(jr_mpi_library_find(&found, &arena, path_of(program), &search),
                     expected != NULL);
     if (expected == NULL) {
-        CU_ASSERT_PTR_NULL(found.name);
-        CU_ASSERT_EQUAL(found.kind, JR_MPI_KIND_NONE);
+        CU_ASSERT_TRUE(found.name == NULL && found.kind == JR_MPI_KIND_NONE);
     } else {
         JR_ASSERT_TEXT(found.name, expected);
     }
     jr_arena_release(&arena);
 }
 
-static void finds_none(void)
+TEST(finds_none)
 {
     scratch_start(&scratch);
     (void)snprintf(cache, sizeof cache, "%s/cache", scratch.dir);
@@ -68,7 +67,7 @@ static void finds_none(void)
 }
 
 /* Names up to their version, or with as much of it as tells kinds apart. */
-static void knows_names(void)
+TEST(knows_names)
 {
     static const struct {
         const char *name;
@@ -100,7 +99,7 @@ static void knows_names(void)
     }
 }
 
-static void reads_no_other_files(void)
+TEST(reads_no_other_files)
 {
     check_library("../..", NULL, NULL);
     write_file("plain", "", 0);
@@ -114,7 +113,7 @@ static void reads_no_other_files(void)
 }
 
 /* What is broken, or says that its texts are where there are none. */
-static void reads_no_broken_files(void)
+TEST(reads_no_broken_files)
 {
     enum { BROKEN = 11 };
     for (int i = 0; i <= BROKEN; i++) {
@@ -162,7 +161,7 @@ static void reads_no_broken_files(void)
     }
 }
 
-static void finds_what_the_program_names(void)
+TEST(finds_what_the_program_names)
 {
     write_elf("mpich", "libc.so.6", "libmpich.so.12", DT_NULL, NULL);
     check_library("mpich", NULL, "libmpich.so.12");
@@ -171,7 +170,7 @@ static void finds_what_the_program_names(void)
 }
 
 /* A solver whose library calls MPI, by each way to find that library. */
-static void finds_what_libraries_need(void)
+TEST(finds_what_libraries_need)
 {
     write_elf("libsolver.so", "libmpich.so.12", NULL, DT_NULL, NULL);
     write_elf("solver", "libsolver.so", NULL, DT_NULL, NULL);
@@ -189,7 +188,7 @@ static void finds_what_libraries_need(void)
 }
 
 /* The C library needs no MPI, whatever bears its name: it is not looked for. */
-static void leaves_the_c_library_out(void)
+TEST(leaves_the_c_library_out)
 {
     write_elf("libc.so.6", "libmpich.so.12", NULL, DT_NULL, NULL);
     write_elf("usual", "libc.so.6", "libm.so.6", DT_RUNPATH, scratch.dir);
@@ -200,7 +199,7 @@ static void leaves_the_c_library_out(void)
 }
 
 /* RPATH comes before LD_LIBRARY_PATH, and RUNPATH behind it. */
-static void looks_in_the_order_of_the_loader(void)
+TEST(looks_in_the_order_of_the_loader)
 {
     CU_ASSERT_EQUAL(mkdir(path_of("other"), 0700), 0);
     write_elf("other/libsolver.so", "libmpi.so.40", NULL, DT_NULL, NULL);
@@ -226,7 +225,7 @@ static void check_path(const char *name, const char *library_path, const char *e
 }
 
 /* As ldconfig writes it: a head, one entry, and its two texts. */
-static void looks_into_the_cache(void)
+TEST(looks_into_the_cache)
 {
     struct {
         char magic[20];
@@ -270,7 +269,7 @@ static void looks_into_the_cache(void)
 
 /* The first of each kind, by the names that have them. What the machine of the test has is beside
  * it, and only adds a kind. */
-static void lists_what_is_there(void)
+TEST(lists_what_is_there)
 {
     struct jr_mpi_library found[JR_MPI_KINDS];
     struct jr_arena arena = JR_ARENA_INIT;
@@ -283,14 +282,7 @@ static void lists_what_is_there(void)
     JR_ASSERT_TEXT(found[count - 1].name, "libmpich.so.12");
     write_elf("libmpi.so.20", NULL, NULL, DT_NULL, NULL);
     CU_ASSERT_EQUAL_FATAL(jr_mpi_library_list(found, &arena, &search), 2);
-    CU_ASSERT_EQUAL(found[0].kind, JR_MPI_KIND_OPENMPI);
-    CU_ASSERT_EQUAL(found[1].kind, JR_MPI_KIND_MPICH);
+    CU_ASSERT_TRUE(found[0].kind == JR_MPI_KIND_OPENMPI && found[1].kind == JR_MPI_KIND_MPICH);
     jr_arena_release(&arena);
     scratch_end(&scratch);
 }
-
-JR_UNIT_MAIN("mpi_library", CASE(finds_none), CASE(knows_names), CASE(reads_no_other_files),
-             CASE(reads_no_broken_files), CASE(finds_what_the_program_names),
-             CASE(finds_what_libraries_need), CASE(leaves_the_c_library_out),
-             CASE(looks_in_the_order_of_the_loader), CASE(looks_into_the_cache),
-             CASE(lists_what_is_there))

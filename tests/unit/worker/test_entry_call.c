@@ -63,6 +63,11 @@ static void end(struct desk *desk)
     scratch_end(&desk->scratch);
 }
 
+/* For the rest of the block. */
+#define DESK(name)                                                                                 \
+    struct desk name RELEASE(end);                                                                 \
+    begin(&name)
+
 /* Static; "" where there is no such file. */
 static const char *content(const char *path)
 {
@@ -107,6 +112,17 @@ static pid_t start(const struct desk *desk, struct jr_worker worker, int control
     _exit(jr_worker_run(&worker));
 }
 
+/* The same with a control socket, of which *runner is the runner's end. */
+static pid_t start_told(const struct desk *desk, struct jr_worker worker, int *runner)
+{
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t pid = start(desk, worker, ends[1]);
+    (void)close(ends[1]);
+    *runner = ends[0];
+    return pid;
+}
+
 static int wait_for(pid_t pid)
 {
     int status = -1;
@@ -136,8 +152,7 @@ TEST(refuses_what_it_cannot_call)
         {NULL, "ost", {"has no symbol", "nm -D"}},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct desk desk;
-        begin(&desk);
+        DESK(desk);
         const struct jr_worker worker = {.path = vectors[i].path, .symbol = vectors[i].symbol};
         CU_ASSERT_EQUAL(wait_for(start(&desk, worker, -1)), JR_WORKER_UNSTARTED);
         char told[1024];
@@ -146,8 +161,7 @@ TEST(refuses_what_it_cannot_call)
         CU_ASSERT_PTR_NOT_NULL(strstr(told, vectors[i].parts[1]));
         const char *text = content(desk.error);
         json_t *error = jr_json_parse(text, strlen(text), NULL);
-        CU_ASSERT_TRUE(jr_json_get_bool(error, "start"));
-        CU_ASSERT_TRUE(jr_json_get_int(error, "pid") > 0);
+        CU_ASSERT_TRUE(jr_json_get_bool(error, "start") && jr_json_get_int(error, "pid") > 0);
         const json_t *message = json_object_get(error, "message");
         const char *said = jr_json_get_str(message, "message");
         JR_ASSERT_TEXT(jr_json_get_str(json_object_get(message, "extraInfo"), "py_callstack"), "");
@@ -155,11 +169,9 @@ TEST(refuses_what_it_cannot_call)
         const char *second = jr_json_get_str(json_object_get(message, "extraInfo"), "timestamp");
         json_int_t ns = jr_json_get_int(error, "time_ns");
         CU_ASSERT_PTR_NOT_NULL_FATAL(second); /* a string, as torch has it */
-        CU_ASSERT_EQUAL(atoll(second), ns / 1000000000);
-        CU_ASSERT_TRUE(atoll(second) > 1000000000);
+        CU_ASSERT_TRUE(atoll(second) == ns / 1000000000 && atoll(second) > 1000000000);
         json_decref(error);
         JR_ASSERT_TEXT(content(desk.result), "");
-        end(&desk);
     }
 }
 
@@ -206,17 +218,15 @@ static void put_strings_last(struct image *image, const char *behind)
 
 static void check_suggestion(const struct image *image, size_t len, const char *expected)
 {
-    struct scratch scratch;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     char path[64];
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     int fd = openat(scratch.fd, "library", O_WRONLY | O_CREAT, 0600);
     CU_ASSERT_EQUAL(jr_io_write_all(fd, image->bytes.data, len), 0);
     (void)close(fd);
     (void)snprintf(path, sizeof path, "%s/library", scratch.dir);
     jr_worker_suggest(path, "plaec", &text);
     JR_ASSERT_TEXT(text.len == 0 ? "" : text.data, expected);
-    scratch_end(&scratch);
 }
 
 /* Each way in which a file is not the library that it says to be. */
@@ -340,21 +350,18 @@ TEST(suggests_by_strings_that_come_last)
 
 TEST(says_that_it_cannot_write_why)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     (void)setenv("JOBRUN_ERROR_FILE", "/nonexistent/error.json", 1);
     CU_ASSERT_EQUAL(call(&desk, "absent", NULL), JR_WORKER_UNSTARTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "has no symbol"));
     CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "/nonexistent"));
-    end(&desk);
 }
 
 /* As one line, which tells the process. */
 TEST(writes_why_as_torch_does)
 {
-    struct desk desk;
     struct jr_error why = {0};
-    begin(&desk);
+    DESK(desk);
     (void)jr_error_set(&why, JR_STATUS_LAUNCH, "there is no \"step\"");
     CU_ASSERT_EQUAL(jr_worker_refuse(&why), JR_WORKER_UNSTARTED);
     const char *text = content(desk.error);
@@ -364,40 +371,34 @@ TEST(writes_why_as_torch_does)
     JR_ASSERT_TEXT(jr_json_get_str(json_object_get(error, "message"), "message"),
                    "there is no \"step\"");
     json_decref(error);
-    end(&desk);
 }
 
 /* A process may call one that is not started, and one that is: what it had is freed. */
 TEST(calls_in_the_same_process)
 {
-    struct desk desk;
     struct jr_worker worker = {.path = TEST_LIBRARY, .symbol = "thrice", .control = -1};
-    begin(&desk);
+    DESK(desk);
     CU_ASSERT_EQUAL(jr_worker_run(&worker), 0);
     JR_ASSERT_TEXT(content(desk.result), "{\"n\":1}\n");
     worker.symbol = "plaec";
     CU_ASSERT_EQUAL(jr_worker_run(&worker), JR_WORKER_UNSTARTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.error), "did you mean 'place'"));
-    end(&desk);
 }
 
 TEST(refuses_to_run_without_a_rank)
 {
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     (void)setenv("NO_RANK", "1", 1);
     CU_ASSERT_EQUAL(call(&desk, "place", NULL), JR_WORKER_UNSTARTED);
     (void)unsetenv("NO_RANK");
     CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "no rank here"));
     JR_ASSERT_TEXT(content(desk.result), "");
-    end(&desk);
 }
 
 TEST(delivers_what_the_step_set)
 {
-    struct desk desk;
     struct stat st;
-    begin(&desk);
+    DESK(desk);
     (void)umask(026);
     CU_ASSERT_EQUAL(call(&desk, "place", (char[]){"x"}), 0);
     JR_ASSERT_TEXT(content(desk.result),
@@ -411,7 +412,6 @@ TEST(delivers_what_the_step_set)
     CU_ASSERT_EQUAL(call(&desk, "code", (char[]){"0"}), 0);
     JR_ASSERT_TEXT(content(desk.result), "null\n");
     JR_ASSERT_TEXT(content(desk.error), "");
-    end(&desk);
 }
 
 TEST(says_how_a_step_ended)
@@ -420,8 +420,7 @@ TEST(says_how_a_step_ended)
         const char *arg;
         int code;
     } vectors[] = {{"1", 1}, {"255", 255}, {"256", 1}, {"-1", 1}, {"7", 7}};
-    struct desk desk;
-    begin(&desk);
+    DESK(desk);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char arg[8];
         (void)snprintf(arg, sizeof arg, "%s", vectors[i].arg);
@@ -429,15 +428,13 @@ TEST(says_how_a_step_ended)
         JR_ASSERT_TEXT(content(desk.result), "");
         JR_ASSERT_TEXT(content(desk.error), "");
     }
-    end(&desk);
 }
 
 /* Where the environment names no file, and where it cannot be written. */
 TEST(delivers_where_it_is_told_to)
 {
-    struct desk desk;
     char path[96];
-    begin(&desk);
+    DESK(desk);
     (void)unsetenv("JOBRUN_RESULT_FILE");
     CU_ASSERT_EQUAL(call(&desk, "thrice", NULL), 0);
     (void)snprintf(path, sizeof path, "%s/none/result.json", desk.scratch.dir);
@@ -449,12 +446,10 @@ TEST(delivers_where_it_is_told_to)
     CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "could not deliver"));
     (void)setenv("JOBRUN_RESULT_FILE", "here.json", 1); /* of this folder */
     char *before = getcwd(NULL, 0);
-    CU_ASSERT_EQUAL(chdir(desk.scratch.dir), 0);
-    CU_ASSERT_EQUAL(call(&desk, "thrice", NULL), 0);
+    CU_ASSERT_TRUE(chdir(desk.scratch.dir) == 0 && call(&desk, "thrice", NULL) == 0);
     JR_ASSERT_TEXT(content("here.json"), "{\"n\":1}\n");
     CU_ASSERT_EQUAL(chdir(before), 0);
     free(before);
-    end(&desk);
 }
 
 /* A folder that no path can name. */
@@ -462,16 +457,14 @@ TEST(says_that_a_path_is_too_long)
 {
     static const size_t lengths[] = {4096, 5000};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        struct desk desk;
         char path[6000];
-        begin(&desk);
+        DESK(desk);
         memset(path, 'x', sizeof path);
         (void)snprintf(path + lengths[i], 16, "/result.json");
         (void)setenv("JOBRUN_RESULT_FILE", path, 1);
         CU_ASSERT_EQUAL(call(&desk, "thrice", NULL), 1);
         CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "could not deliver the result: "
                                                           "JOBRUN_RESULT_FILE is too long\n"));
-        end(&desk);
     }
 }
 
@@ -486,76 +479,63 @@ static ssize_t hear(int control, char text[static 128])
 
 TEST(tells_the_runner_and_waits)
 {
-    struct desk desk;
     struct stat st;
-    int ends[2];
+    int runner;
     char text[128], want[128];
-    begin(&desk);
-    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    DESK(desk);
     const struct jr_worker worker = {.symbol = "thrice", .forked = true};
-    pid_t pid = start(&desk, worker, ends[1]);
-    (void)close(ends[1]);
-    CU_ASSERT_EQUAL(hear(ends[0], text), 1);
+    pid_t pid = start_told(&desk, worker, &runner);
+    CU_ASSERT_EQUAL(hear(runner, text), 1);
     JR_ASSERT_TEXT(text, "b");
-    CU_ASSERT_TRUE(hear(ends[0], text) > 0);
+    CU_ASSERT_TRUE(hear(runner, text) > 0);
     CU_ASSERT_EQUAL(stat(desk.result, &st), 0);
     (void)snprintf(want, sizeof want, "r %llu %llu %lld %lld %lld", (unsigned long long)st.st_dev,
                    (unsigned long long)st.st_ino, (long long)st.st_size,
                    (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
                    (long long)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec);
     JR_ASSERT_TEXT(text, want);
-    struct pollfd wait = {.fd = ends[0], .events = POLLIN};
+    struct pollfd wait = {.fd = runner, .events = POLLIN};
     CU_ASSERT_EQUAL(poll(&wait, 1, 50), 0); /* it stays until it may go */
     CU_ASSERT_EQUAL(waitpid(pid, NULL, WNOHANG), 0);
-    CU_ASSERT_EQUAL(send(ends[0], "!", 1, 0), 1);
+    CU_ASSERT_EQUAL(send(runner, "!", 1, 0), 1);
     CU_ASSERT_EQUAL(wait_for(pid), 0);
-    (void)close(ends[0]);
-    end(&desk);
+    (void)close(runner);
 }
 
 /* A rank that waits may be killed: what it printed is not lost with it. */
 TEST(prints_before_it_waits)
 {
-    struct desk desk;
-    int ends[2];
+    int runner;
     char text[128];
-    begin(&desk);
-    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    pid_t pid = start(&desk, (struct jr_worker){.symbol = "print"}, ends[1]);
-    (void)close(ends[1]);
-    CU_ASSERT_TRUE(hear(ends[0], text) > 0);
+    DESK(desk);
+    pid_t pid = start_told(&desk, (struct jr_worker){.symbol = "print"}, &runner);
+    CU_ASSERT_TRUE(hear(runner, text) > 0);
     CU_ASSERT_EQUAL(text[0], 'r');
     JR_ASSERT_TEXT(content(desk.out), "printed");
-    CU_ASSERT_EQUAL(kill(pid, SIGKILL), 0);
-    CU_ASSERT_EQUAL(wait_for(pid), -SIGKILL);
-    (void)close(ends[0]);
-    end(&desk);
+    CU_ASSERT_TRUE(kill(pid, SIGKILL) == 0 && wait_for(pid) == -SIGKILL);
+    (void)close(runner);
 }
 
 /* A signal that the step takes does not end the wait for the runner; its word does, or its end. */
 TEST(waits_on_when_a_signal_comes)
 {
     for (int lives = 0; lives < 2; lives++) {
-        struct desk desk;
-        int ends[2];
+        int runner;
         char text[128];
-        begin(&desk);
-        CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-        pid_t pid = start(&desk, (struct jr_worker){.symbol = "take_signals"}, ends[1]);
-        (void)close(ends[1]);
-        CU_ASSERT_TRUE(hear(ends[0], text) > 0);
+        DESK(desk);
+        pid_t pid = start_told(&desk, (struct jr_worker){.symbol = "take_signals"}, &runner);
+        CU_ASSERT_TRUE(hear(runner, text) > 0);
         CU_ASSERT_EQUAL(text[0], 'r');
         CU_ASSERT_EQUAL(kill(pid, SIGUSR1), 0);
-        CU_ASSERT_EQUAL(hear(ends[0], text), 7);
+        CU_ASSERT_EQUAL(hear(runner, text), 7);
         JR_ASSERT_TEXT(text, "handled");
-        struct pollfd wait = {.fd = ends[0], .events = POLLIN};
+        struct pollfd wait = {.fd = runner, .events = POLLIN};
         CU_ASSERT_EQUAL(poll(&wait, 1, 50), 0);
         CU_ASSERT_EQUAL(waitpid(pid, NULL, WNOHANG), 0);
         if (lives)
-            CU_ASSERT_EQUAL(send(ends[0], "!", 1, 0), 1);
-        (void)close(ends[0]);
+            CU_ASSERT_EQUAL(send(runner, "!", 1, 0), 1);
+        (void)close(runner);
         CU_ASSERT_EQUAL(wait_for(pid), 0);
-        end(&desk);
     }
 }
 
@@ -569,17 +549,16 @@ static double read_clock_s(void)
 /* How long a rank that failed lives on, once the runner has noted it. */
 static double time_noted_failure(const struct desk *desk)
 {
-    int ends[2];
+    int runner;
     char text[128], *argv[] = {(char[]){"1"}, NULL};
-    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    pid_t pid = start(desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv}, ends[1]);
-    (void)close(ends[1]);
-    CU_ASSERT_EQUAL(hear(ends[0], text), 3);
+    pid_t pid =
+        start_told(desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv}, &runner);
+    CU_ASSERT_EQUAL(hear(runner, text), 3);
     JR_ASSERT_TEXT(text, "x 1");
     double noted = read_clock_s();
-    CU_ASSERT_EQUAL(send(ends[0], "!", 1, 0), 1);
+    CU_ASSERT_EQUAL(send(runner, "!", 1, 0), 1);
     CU_ASSERT_EQUAL(wait_for(pid), 1);
-    (void)close(ends[0]);
+    (void)close(runner);
     return read_clock_s() - noted;
 }
 
@@ -587,22 +566,19 @@ static double time_noted_failure(const struct desk *desk)
  * runner gets. */
 TEST(ends_as_soon_as_its_failure_is_noted)
 {
-    struct desk desk;
     double took = 1;
-    begin(&desk);
+    DESK(desk);
     for (int i = 0; i < 20 && took > 0.5; i++)
         took = time_noted_failure(&desk);
     CU_ASSERT_TRUE(took <= 0.5);
-    end(&desk);
 }
 
 /* Of a failure the runner hears at once; one that is gone is not waited for. */
 TEST(tells_of_a_failure)
 {
-    struct desk desk;
     int ends[2];
     char text[128], *argv[] = {(char[]){"9"}, NULL};
-    begin(&desk);
+    DESK(desk);
     for (int i = 0; i < 2; i++) {
         CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
         if (i == 1) {
@@ -620,24 +596,19 @@ TEST(tells_of_a_failure)
         }
         CU_ASSERT_EQUAL(wait_for(pid), 9);
     }
-    end(&desk);
 }
 
 /* A runner that is stopped notes nothing: a rank that failed does not wait for it for long. */
 TEST(passes_by_a_runner_that_is_stopped)
 {
-    struct desk desk;
-    int ends[2];
+    int runner;
     char text[128], *argv[] = {(char[]){"1"}, NULL};
-    begin(&desk);
-    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    DESK(desk);
     pid_t pid =
-        start(&desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv}, ends[1]);
-    (void)close(ends[1]);
-    CU_ASSERT_EQUAL(hear(ends[0], text), 3);
+        start_told(&desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv}, &runner);
+    CU_ASSERT_EQUAL(hear(runner, text), 3);
     CU_ASSERT_EQUAL(wait_for(pid), 1);
-    (void)close(ends[0]);
-    end(&desk);
+    (void)close(runner);
 }
 
 /* A step that closed the descriptor, or has put another in its place. */
@@ -652,9 +623,8 @@ TEST(says_that_the_runner_cannot_be_told)
                    {"take_control_by_a_socket", 1, true},
                    {"close_control_and_fail", 9, false}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct desk desk;
         int ends[2];
-        begin(&desk);
+        DESK(desk);
         CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
         CU_ASSERT_EQUAL(
             wait_for(start(&desk, (struct jr_worker){.symbol = vectors[i].symbol}, ends[1])),
@@ -662,7 +632,6 @@ TEST(says_that_the_runner_cannot_be_told)
         CU_ASSERT_EQUAL(strstr(content(desk.told), "descriptor 3") != NULL, vectors[i].told);
         (void)close(ends[0]);
         (void)close(ends[1]);
-        end(&desk);
     }
 }
 
@@ -671,18 +640,16 @@ TEST(says_that_the_runner_cannot_be_told)
 TEST(does_not_count_a_fork)
 {
     struct desk desk;
-    int ends[2];
+    int runner;
     char text[128];
     begin(&desk);
-    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    pid_t pid = start(&desk, (struct jr_worker){.symbol = "fork_and_return"}, ends[1]);
-    (void)close(ends[1]);
-    CU_ASSERT_TRUE(hear(ends[0], text) > 0);
+    pid_t pid = start_told(&desk, (struct jr_worker){.symbol = "fork_and_return"}, &runner);
+    CU_ASSERT_TRUE(hear(runner, text) > 0);
     CU_ASSERT_EQUAL(text[0], 'r');
-    CU_ASSERT_EQUAL(send(ends[0], "!", 1, 0), 1);
+    CU_ASSERT_EQUAL(send(runner, "!", 1, 0), 1);
     CU_ASSERT_EQUAL(wait_for(pid), 0);
-    CU_ASSERT_EQUAL(hear(ends[0], text), 0); /* both have ended */
-    (void)close(ends[0]);
+    CU_ASSERT_EQUAL(hear(runner, text), 0); /* both have ended */
+    (void)close(runner);
     CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "does not count"));
     JR_ASSERT_TEXT(content(desk.result), "null\n");
     end(&desk);

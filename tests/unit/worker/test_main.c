@@ -78,21 +78,15 @@ TEST(knows_its_place)
     struct jr_error err = {0};
     set_all();
     CU_ASSERT_EQUAL_FATAL(jr_worker_rank(&rank, &err), 0);
-    CU_ASSERT_EQUAL(rank.rank, 17);
-    CU_ASSERT_EQUAL(rank.world_size, 24);
-    CU_ASSERT_EQUAL(rank.local_rank, 1);
-    CU_ASSERT_EQUAL(rank.local_world_size, 8);
-    CU_ASSERT_EQUAL(rank.node_rank, 2);
-    CU_ASSERT_EQUAL(rank.nodes, 3);
-    CU_ASSERT_EQUAL(rank.attempt, 4);
-    CU_ASSERT_EQUAL(rank.master_port, 29500);
+    CU_ASSERT_TRUE(rank.rank == 17 && rank.world_size == 24 && rank.local_rank == 1);
+    CU_ASSERT_TRUE(rank.local_world_size == 8 && rank.node_rank == 2 && rank.nodes == 3);
+    CU_ASSERT_TRUE(rank.attempt == 4 && rank.master_port == 29500);
     JR_ASSERT_TEXT(rank.master_addr, "n0");
     JR_ASSERT_TEXT(rank.init_method, "env://");
     JR_ASSERT_TEXT(rank.run_id, "run-7");
     JR_ASSERT_TEXT(rank.run_dir, "/runs/run-7");
     JR_ASSERT_TEXT(rank.rank_dir, "/runs/run-7/attempt_4/17");
-    CU_ASSERT_EQUAL(rank.argc, 0);
-    CU_ASSERT_TRUE(rank.progress == jr_worker_progress);
+    CU_ASSERT_TRUE(rank.argc == 0 && rank.progress == jr_worker_progress);
 }
 
 /* Of each axis the members of its group: from `first` on, `stride` apart. */
@@ -106,10 +100,8 @@ TEST(knows_its_groups)
     CU_ASSERT_EQUAL_FATAL(jr_worker_rank(&rank, &err), 0);
     for (int i = 0; i < 3; i++) {
         const struct jr_rank_place *axis = &rank.axes[i];
-        CU_ASSERT_EQUAL(axis->size, expected[i].size);
-        CU_ASSERT_EQUAL(axis->at, expected[i].at);
-        CU_ASSERT_EQUAL(axis->group, expected[i].group);
-        CU_ASSERT_EQUAL(axis->stride, expected[i].stride);
+        CU_ASSERT_TRUE(axis->size == expected[i].size && axis->at == expected[i].at);
+        CU_ASSERT_TRUE(axis->group == expected[i].group && axis->stride == expected[i].stride);
         CU_ASSERT_EQUAL(axis->first, expected[i].first);
         if (expected[i].backend == NULL)
             CU_ASSERT_PTR_NULL(axis->backend)
@@ -146,8 +138,7 @@ static void check_usage(char **argv, bool told)
     text[len] = '\0';
     (void)close(ends[0]);
     CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-    CU_ASSERT_TRUE(WIFEXITED(status));
-    CU_ASSERT_EQUAL(WEXITSTATUS(status), JR_WORKER_UNSTARTED);
+    CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == JR_WORKER_UNSTARTED);
     CU_ASSERT_EQUAL(strcmp(text, usage) == 0, told);
     if (!told)
         CU_ASSERT_PTR_NOT_NULL(strstr(text, "/nosuch/lib.so"));
@@ -289,10 +280,9 @@ TEST(calls_with_the_words_behind)
 /* All words behind the function are the step's, and no other. */
 TEST(gives_the_step_its_words)
 {
-    struct scratch scratch;
     char path[64], text[1024] = "";
     int channel;
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     set_all();
     (void)snprintf(path, sizeof path, "%s/result.json", scratch.dir);
     (void)setenv("JOBRUN_RESULT_FILE", path, 1);
@@ -307,5 +297,4 @@ TEST(gives_the_step_its_words)
     CU_ASSERT_PTR_NOT_NULL_FATAL(last);
     JR_ASSERT_TEXT(last, "attempt_4/17\",\"one\",\"two\"]\n");
     (void)close(fd);
-    scratch_end(&scratch);
 }

@@ -7,12 +7,11 @@
 
 TEST(appends_lines)
 {
-    struct scratch scratch;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_rank rank = {.progress = jr_worker_progress};
     struct stat st;
     char path[64];
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     (void)umask(022);
     (void)snprintf(path, sizeof path, "%s/3.jsonl", scratch.dir);
     (void)setenv("JOBRUN_PROGRESS_FILE", path, 1);
@@ -25,7 +24,6 @@ TEST(appends_lines)
                               "{\"step\": 1, \"of\": 1}\n");
     CU_ASSERT_EQUAL(fstatat(scratch.fd, "3.jsonl", &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_mode & 0777, 0644);
-    scratch_end(&scratch);
 }
 
 TEST(refuses_what_is_no_progress)
@@ -37,10 +35,9 @@ TEST(refuses_what_is_no_progress)
                {1, 0, "[1]"},         {1, 0, "{\"a\": 1"},     {1, 0, "{\"a\": \"b\"}"},
                {1, 0, "{\"a\": {}}"}, {1, 0, "{\"step\": 2}"}, {1, 0, "{\"of\": 2}"},
                {1, 0, "{\"a\": nan}"}};
-    struct scratch scratch;
     struct jr_rank rank = {.progress = jr_worker_progress};
     char path[64];
-    scratch_start(&scratch);
+    SCRATCH(scratch);
     (void)snprintf(path, sizeof path, "%s/3.jsonl", scratch.dir);
     (void)setenv("JOBRUN_PROGRESS_FILE", path, 1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -58,5 +55,4 @@ TEST(refuses_what_is_no_progress)
     CU_ASSERT_EQUAL(jr_progress(&rank, 1, 0, NULL), -ENOENT);
     (void)unsetenv("JOBRUN_PROGRESS_FILE");
     CU_ASSERT_EQUAL(jr_progress(&rank, 1, 0, NULL), -ENOENT);
-    scratch_end(&scratch);
 }

@@ -121,8 +121,7 @@ static int copy_library(void)
     char path[64];
     CU_ASSERT_EQUAL(jr_io_read_file(&bytes, AT_FDCWD, TEST_LIBRARY, 16 << 20, NULL), 0);
     int to = openat(bench.scratch.fd, "library", O_WRONLY | O_CREAT, 0600);
-    CU_ASSERT_EQUAL(fchmod(to, 0755), 0);
-    CU_ASSERT_EQUAL(jr_io_write_all(to, bytes.data, bytes.len), 0);
+    CU_ASSERT_TRUE(fchmod(to, 0755) == 0 && jr_io_write_all(to, bytes.data, bytes.len) == 0);
     (void)close(to);
     (void)snprintf(path, sizeof path, "%s/library", bench.scratch.dir);
     return open(path, O_RDONLY);
@@ -185,7 +184,13 @@ static const char *hear(void)
     return text;
 }
 
-static void end(void)
+static void begin_ready(enum start start)
+{
+    begin(TEST_LIBRARY, start);
+    JR_ASSERT_TEXT(hear(), "ready");
+}
+
+ENDING(end)
 {
     int status;
     (void)close(bench.channel);
@@ -269,8 +274,7 @@ static int ask_by(unsigned rank, int request, bool control)
 static int ask(unsigned rank, const char *request, size_t len, bool control)
 {
     int fd = open_file("request");
-    CU_ASSERT_EQUAL(ftruncate(fd, 0), 0);
-    CU_ASSERT_EQUAL(write(fd, request, len), (ssize_t)len);
+    CU_ASSERT_TRUE(ftruncate(fd, 0) == 0 && write(fd, request, len) == (ssize_t)len);
     (void)close(fd);
     fd = openat(bench.scratch.fd, "request", O_RDONLY);
     (void)unlinkat(bench.scratch.fd, "request", 0);
@@ -299,7 +303,7 @@ static int await(unsigned rank)
 /* A library that cannot be loaded is said, and no rank is asked for. */
 TEST(a_library_has_to_load)
 {
-    begin("/nosuch/lib.so", PLAIN);
+    BEGIN(end, begin("/nosuch/lib.so", PLAIN));
     const char *text = hear();
     CU_ASSERT_EQUAL(strncmp(text, "failed import\n", 14), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "/nosuch/lib.so"));
@@ -307,14 +311,12 @@ TEST(a_library_has_to_load)
     int status = -1;
     CU_ASSERT_EQUAL(waitpid(bench.helper, &status, 0), bench.helper);
     CU_ASSERT_EQUAL(status, 1 << 8);
-    end();
 }
 
 /* A rank is a fork with its own folder, words, environment and files, and a child of the runner. */
 TEST(a_rank_is_what_was_asked_for)
 {
-    begin(TEST_LIBRARY, PLAIN);
-    JR_ASSERT_TEXT(hear(), "ready");
+    BEGIN(end, begin_ready(PLAIN));
     char request[256], expected[256], runner[32];
     int len = snprintf(runner, sizeof runner, "RUNNER=%d", getpid());
     CU_ASSERT_TRUE(len > 0);
@@ -337,21 +339,16 @@ TEST(a_rank_is_what_was_asked_for)
     CU_ASSERT_EQUAL(byte, 'r');
     CU_ASSERT_EQUAL(read(control, &byte, 1), 0); /* nobody else has it */
     (void)close(control);
-    end();
 }
 
 /* Several are made at once, in their order, and more with the next `go`. */
 TEST(makes_ranks_in_batches)
 {
-    begin(TEST_LIBRARY, PLAIN);
-    JR_ASSERT_TEXT(hear(), "ready");
+    BEGIN(end, begin_ready(PLAIN));
     for (unsigned batch = 0; batch < 3; batch++) {
         unsigned count = batch == 1 ? 16 : 2;
         for (unsigned i = 0; i < count; i++)
-            (void)ask(100 * batch + i,
-                      REQUEST("/\0\0"
-                              "1\0one\0RUNNER=-1"),
-                      false);
+            (void)ask(100 * batch + i, REQUEST("/\0\0001\0one\0RUNNER=-1"), false);
         send_text("go", NULL, 0);
         pid_t pids[16];
         unsigned place;
@@ -370,7 +367,6 @@ TEST(makes_ranks_in_batches)
     char expected[64];
     (void)snprintf(expected, sizeof expected, "/|none|one|1|0|1|1|0|%d\n", cpus);
     JR_ASSERT_TEXT(content("out115"), expected);
-    end();
 }
 
 /* More than it takes at once is an error of the runner. */
@@ -379,10 +375,7 @@ TEST(refuses_too_many)
     begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
     for (unsigned i = 0; i < 17; i++)
-        (void)ask(i,
-                  REQUEST("/\0\0"
-                          "0\0RUNNER=-1"),
-                  false);
+        (void)ask(i, REQUEST("/\0\0000\0RUNNER=-1"), false);
     end_failed("failed fork\nmore ranks were asked for than it takes at once");
 }
 
@@ -412,55 +405,36 @@ TEST(a_bad_request_is_no_rank)
         {REQUEST("/\0"), INVALID},
         {REQUEST("/\0\0x\0"), INVALID},
         {REQUEST("/\0\0-1\0"), INVALID},
-        {REQUEST("/\0\0"
-                 "99999\0a"),
-         INVALID},
-        {"/\0\0"
-         "1",
-         4, INVALID},
-        {REQUEST("/nosuch\0\0"
-                 "0\0RUNNER=-1"),
-         "No such file or directory"},
-        {REQUEST("/\0x\0"
-                 "0\0RUNNER=-1"),
-         INVALID},
-        {REQUEST("/\0"
-                 "8191\0"
-                 "0\0RUNNER=-1"),
-         INVALID},
-        {REQUEST("/\0"
-                 "8192\0"
-                 "0\0RUNNER=-1"),
-         INVALID},
+        {REQUEST("/\0\00099999\0a"), INVALID},
+        {"/\0\0001", 4, INVALID},
+        {REQUEST("/nosuch\0\0000\0RUNNER=-1"), "No such file or directory"},
+        {REQUEST("/\0x\0000\0RUNNER=-1"), INVALID},
+        {REQUEST("/\0008191\0000\0RUNNER=-1"), INVALID},
+        {REQUEST("/\0008192\0000\0RUNNER=-1"), INVALID},
     };
-    begin(TEST_LIBRARY, PLAIN);
-    JR_ASSERT_TEXT(hear(), "ready");
+    BEGIN(end, begin_ready(PLAIN));
     for (unsigned i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         (void)ask(i, vectors[i].bytes, vectors[i].len, false);
         check_no_rank(i, vectors[i].why);
     }
     (void)ask_by(99, open("/", O_RDONLY), false);
     check_no_rank(99, "Is a directory");
-    end();
 }
 
 /* The end of the runner is the helper's. */
 TEST(ends_with_the_runner)
 {
     int status = -1;
-    begin(TEST_LIBRARY, REFUSE);
-    JR_ASSERT_TEXT(hear(), "ready");
+    BEGIN(end, begin_ready(REFUSE));
     (void)shutdown(bench.channel, SHUT_WR);
     CU_ASSERT_EQUAL(waitpid(bench.helper, &status, 0), bench.helper);
     CU_ASSERT_EQUAL(status, 0);
-    end();
 }
 
 /* A word that it does not know, and a `go` without ranks, do nothing. */
 TEST(passes_over_other_words)
 {
-    begin(TEST_LIBRARY, PLAIN);
-    JR_ASSERT_TEXT(hear(), "ready");
+    BEGIN(end, begin_ready(PLAIN));
     char longest[6000];
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = '\0';
@@ -469,14 +443,10 @@ TEST(passes_over_other_words)
         send_text(words[i], NULL, 0);
     send_text("go", NULL, 0);
     JR_ASSERT_TEXT(hear(), "done");
-    (void)ask(3,
-              REQUEST("/\0\0"
-                      "2\0a\0b\0RUNNER=-1"),
-              false);
+    (void)ask(3, REQUEST("/\0\0002\0a\0b\0RUNNER=-1"), false);
     send_text("go", NULL, 0);
     CU_ASSERT_EQUAL(await(3), 2);
     JR_ASSERT_TEXT(hear(), "done");
-    end();
 }
 
 /* Ask for one rank, and see what it printed. */
@@ -494,13 +464,9 @@ TEST(words_may_be_empty)
 {
     char expected[64];
     int first, cpus = own_cpus(&first);
-    begin(TEST_LIBRARY, PLAIN);
-    JR_ASSERT_TEXT(hear(), "ready");
+    BEGIN(end, begin_ready(PLAIN));
     (void)snprintf(expected, sizeof expected, "/|none|||1|0|1|1|0|%d\n", cpus);
-    check_rank(REQUEST("/\0\0"
-                       "2\0\0"),
-               expected);
-    end();
+    check_rank(REQUEST("/\0\0002\0\0"), expected);
 }
 
 /* A rank runs on the CPUs that it is to have, or on none. */
@@ -509,8 +475,7 @@ TEST(binds_to_cpus)
     char request[64], expected[256];
     int first;
     (void)own_cpus(&first);
-    begin(TEST_LIBRARY, PLAIN);
-    JR_ASSERT_TEXT(hear(), "ready");
+    BEGIN(end, begin_ready(PLAIN));
     int len = snprintf(request, sizeof request, "/%c%d%c0", 0, first, 0);
     check_rank(request, (size_t)len + 1, "/|none|1|0|1|1|0|1\n");
     len = snprintf(request, sizeof request, "/%c%d,8191%c0", 0, first, 0);
@@ -522,45 +487,37 @@ TEST(binds_to_cpus)
                    "jobrun: a rank could not be made of the helper: Invalid argument\n",
                    first);
     JR_ASSERT_TEXT(content("err1"), expected);
-    end();
 }
 
 /* A rank that became another process's child would outlive the runner: it is none. */
 TEST(a_rank_is_the_runners)
 {
-    begin(TEST_LIBRARY, BELOW);
-    JR_ASSERT_TEXT(hear(), "ready");
-    (void)ask(4,
-              REQUEST("/\0\0"
-                      "0\0"),
-              false);
+    BEGIN(end, begin_ready(BELOW));
+    (void)ask(4, REQUEST("/\0\0000\0"), false);
     send_text("go", NULL, 0);
     CU_ASSERT_EQUAL(await(4), 127);
     JR_ASSERT_TEXT(hear(), "done");
     /* It has not taken its files yet: the helper's log tells of it. */
     JR_ASSERT_TEXT(content("told"), "jobrun: a rank could not be made of the "
                                     "helper: No such process\n");
-    end();
 }
 
 /* Nobody hears the helper: it ends, as the runner wants no rank any more. */
 TEST(ends_when_nobody_hears)
 {
     int status = -1;
-    begin(TEST_LIBRARY, PLAIN);
-    JR_ASSERT_TEXT(hear(), "ready");
+    BEGIN(end, begin_ready(PLAIN));
     (void)shutdown(bench.channel, SHUT_RD);
     send_text("go", NULL, 0);
     CU_ASSERT_EQUAL(waitpid(bench.helper, &status, 0), bench.helper);
     CU_ASSERT_EQUAL(status, 0);
-    end();
 }
 
 /* A signal that the library takes does not end the helper. */
 TEST(waits_on_when_a_signal_comes)
 {
     (void)setenv("LIBRARY_DOES", "signal", 1);
-    begin(TEST_LIBRARY, PLAIN);
+    BEGIN(end, begin(TEST_LIBRARY, PLAIN));
     (void)unsetenv("LIBRARY_DOES");
     JR_ASSERT_TEXT(hear(), "ready");
     struct pollfd none = {.fd = -1};
@@ -571,7 +528,6 @@ TEST(waits_on_when_a_signal_comes)
     JR_ASSERT_TEXT(hear(), "handled");
     send_text("go", NULL, 0);
     JR_ASSERT_TEXT(hear(), "done");
-    end();
 }
 
 /* What loading leaves of threads is told, or is a reason to fork no rank. */
@@ -617,29 +573,25 @@ TEST(sizes_the_pools_of_a_rank)
     int first, cpus = own_cpus(&first);
     (void)setenv("LIBRARY_DOES", "print", 1);
     (void)setenv("OMP_NUM_THREADS", "64", 1);
-    begin(TEST_LIBRARY, PLAIN);
+    BEGIN(end, begin(TEST_LIBRARY, PLAIN));
     (void)unsetenv("LIBRARY_DOES");
     (void)unsetenv("OMP_NUM_THREADS");
     JR_ASSERT_TEXT(hear(), "ready");
     /* It is printed now, and not once more by each rank. */
     JR_ASSERT_TEXT(content("said"), "limit 1.");
     (void)snprintf(expected, sizeof expected, "pool 3|/|none|1|0|1|1|0|%d\n", cpus);
-    check_rank(REQUEST("/\0\0"
-                       "0\0OMP_NUM_THREADS=3"),
-               expected);
-    end();
+    check_rank(REQUEST("/\0\0000\0OMP_NUM_THREADS=3"), expected);
 }
 
 /* What loading has printed is there, if no rank is forked, too. */
 TEST(prints_before_it_fails)
 {
     (void)setenv("LIBRARY_DOES", "print thread", 1);
-    begin(TEST_LIBRARY, REFUSE);
+    BEGIN(end, begin(TEST_LIBRARY, REFUSE));
     (void)unsetenv("LIBRARY_DOES");
     CU_ASSERT_PTR_NOT_NULL(strstr(hear(), "failed fork\n"));
     JR_ASSERT_TEXT(hear(), "");
     JR_ASSERT_TEXT(content("said"), "limit 1.");
-    end();
 }
 
 #define TEN  "0123456789"
@@ -684,10 +636,7 @@ TEST(says_that_it_cannot_fork)
             continue;
         }
         JR_ASSERT_TEXT(text, "ready");
-        (void)ask(7,
-                  REQUEST("/\0\0"
-                          "0\0"),
-                  false);
+        (void)ask(7, REQUEST("/\0\0000\0"), false);
         send_text("go", NULL, 0);
         if (processes == ONE_PROCESS) {
             end_failed("failed fork\nResource temporarily unavailable");
