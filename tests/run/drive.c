@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "unit.h"
+
 static void nap(void)
 {
     (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
@@ -332,4 +334,15 @@ void jr_drive_close(struct jr_drive *drive)
     if (drive->from >= 0)
         (void)close(drive->from);
     (void)nftw(drive->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void jr_drive_check(const struct jr_drive *drive, const char *name, const char *parts)
+{
+    EACH_PART(part, parts)
+        CU_ASSERT_TRUE(jr_drive_has(drive, name, part));
+}
+
+void jr_drive_free(char *const *text)
+{
+    free(*text);
 }

@@ -79,7 +79,15 @@ bool jr_drive_state(pid_t pid, char wanted);
 /* kill(2), never with a number that means more than one process. */
 void jr_drive_kill(pid_t pid, int sig);
 
+/* Whether it holds each of these texts, between |. */
+void jr_drive_check(const struct jr_drive *drive, const char *name, const char *parts);
+
 /* Remove the folder. */
 void jr_drive_close(struct jr_drive *drive);
+
+/* What is closed, or freed, with its block. */
+#define DRIVE(name) struct jr_drive name __attribute__((cleanup(jr_drive_close)))
+#define TEXT(name)  char *name __attribute__((cleanup(jr_drive_free)))
+void jr_drive_free(char *const *text);
 
 #endif

@@ -44,17 +44,16 @@ static void let_go(struct jr_drive *drive, const char *words)
 /* The limit of the vectors is 400 ms, and a busy machine is later than that. */
 static void expect_silence(const struct jr_drive *drive)
 {
-    char *text = jr_drive_read(drive, EVIDENCE, NULL);
+    TEXT(text) = jr_drive_read(drive, EVIDENCE, NULL);
     const char *at = strstr(text, SILENT);
     CU_ASSERT_TRUE(at != NULL && strtod(at + strlen(SILENT), NULL) >= 0.39);
-    free(text);
 }
 
 static void check(const struct vector *vectors, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct vector *vector = &vectors[i];
-        struct jr_drive drive;
+        DRIVE(drive);
         let_go(&drive, vector->words);
         for (size_t j = 0; j < MOST && vector->evidence[j] != NULL; j++)
             if (strcmp(vector->evidence[j], SILENT) == 0)
@@ -64,7 +63,6 @@ static void check(const struct vector *vectors, size_t count)
         expect(&drive, EVIDENCE, vector->evidence, MOST);
         CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "left=0"));
         CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
-        jr_drive_close(&drive);
     }
 }
 #define CHECK(vectors) check(vectors, sizeof vectors / sizeof vectors[0])
@@ -76,7 +74,7 @@ static void check(const struct vector *vectors, size_t count)
 #define ABORTED  "end=signaled code=0 signal=6 stage=none errno=0 stopped_with=6"
 #define SILENCE  "\"event\":\"timeout\",\"timeout\":\"silence\""
 
-static void silence_is_found(void)
+TEST(silence_is_found)
 {
     static const struct vector vectors[] = {
         {"ranks=2 out=tee err=tee silence=400 -- %F 1:print=x 1:tell=ready 0:babble=go hang",
@@ -116,7 +114,7 @@ static void silence_is_found(void)
     CHECK(vectors);
 }
 
-static void what_speaks_does_not_hang(void)
+TEST(what_speaks_does_not_hang)
 {
     static const struct vector vectors[] = {
         {"silence=60000 out=tee err=tee -- %F print=x", {GOOD}, {0}, {0}},
@@ -139,7 +137,7 @@ static void what_speaks_does_not_hang(void)
     CHECK(vectors);
 }
 
-static void stragglers_are_found(void)
+TEST(stragglers_are_found)
 {
     static const struct vector vectors[] = {
         {"ranks=3 out=tee err=tee after=300 -- %F 1:tell=ready 0:await=go 0:exit=0 hang",
@@ -159,7 +157,7 @@ static void stragglers_are_found(void)
     CHECK(vectors);
 }
 
-static void ranks_are_asked(void)
+TEST(ranks_are_asked)
 {
     static const struct vector vectors[] = {
         {"ranks=3 out=tee err=tee silence=400 ask=ABRT -- %F hang",
@@ -192,7 +190,7 @@ static void ranks_are_asked(void)
 }
 
 /* None is dumped, whatever the limit is otherwise. */
-static void probing_leaves_no_core(void)
+TEST(probing_leaves_no_core)
 {
     struct jr_drive drive;
     struct rlimit found, all;
@@ -205,23 +203,21 @@ static void probing_leaves_no_core(void)
     (void)setrlimit(RLIMIT_CORE, &found);
 }
 
-static void commands_are_run(void)
+TEST(commands_are_run)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     CU_ASSERT_TRUE(jr_drive_run(&drive, "ranks=20 out=tee err=tee silence=400 "
                                         "command=/bin/cat,/proc/%{pid}/comm,/proc/%{pid}/environ "
                                         "ask=ABRT -- %F hang"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, OUTPUT, "fakerank"));
     size_t len;
-    char *text = jr_drive_read(&drive, OUTPUT, &len);
+    TEXT(text) = jr_drive_read(&drive, OUTPUT, &len);
     CU_ASSERT_PTR_NOT_NULL(memmem(text, len, "RANK=1", 6));
-    free(text);
     CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 19 " ABORTED));
     CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
-    jr_drive_close(&drive);
 }
 
-static void commands_are_bounded(void)
+TEST(commands_are_bounded)
 {
     static const struct vector vectors[] = {
         {"ranks=2 out=tee err=tee silence=400 wait=1000 "
@@ -238,21 +234,15 @@ static void commands_are_bounded(void)
 }
 
 /* Ctrl-C while evidence is gathered. */
-static void a_stop_ends_the_asking(void)
+TEST(a_stop_ends_the_asking)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     jr_drive_start(&drive, JR_DRIVE_FILES,
                    "ranks=2 out=tee err=tee silence=400 wait=50000 "
                    "command=/bin/sh,-c,echo>ready;cat<go -- %F hang");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 2));
     jr_drive_kill(drive.pid, SIGTERM);
-    CU_ASSERT_TRUE(jr_drive_end(&drive));
-    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "stop_signal=15"));
+    CU_ASSERT_TRUE(jr_drive_end(&drive) && jr_drive_has(&drive, "outcome", "stop_signal=15"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 0 " STOPPED));
     CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
-    jr_drive_close(&drive);
 }
-
-JR_UNIT_MAIN("hang", CASE(silence_is_found), CASE(what_speaks_does_not_hang),
-             CASE(stragglers_are_found), CASE(ranks_are_asked), CASE(probing_leaves_no_core),
-             CASE(commands_are_run), CASE(commands_are_bounded), CASE(a_stop_ends_the_asking))

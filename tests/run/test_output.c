@@ -18,17 +18,15 @@ struct vector {
 static void check(const struct vector *vectors, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct jr_drive drive;
+        DRIVE(drive);
         CU_ASSERT_TRUE(jr_drive_run(&drive, vectors[i].words));
-        char *held = jr_drive_read(&drive, vectors[i].file, NULL);
+        TEXT(held) = jr_drive_read(&drive, vectors[i].file, NULL);
         JR_ASSERT_TEXT(held, vectors[i].want);
-        free(held);
-        jr_drive_close(&drive);
     }
 }
 #define CHECK(vectors) check(vectors, sizeof vectors / sizeof vectors[0])
 
-static void goes_where_it_should(void)
+TEST(goes_where_it_should)
 {
     static const struct vector vectors[] = {
         {"-- %F print=a error=b", "out", "a\n"},
@@ -49,7 +47,7 @@ static void goes_where_it_should(void)
     CHECK(vectors);
 }
 
-static void keeps_lines_whole(void)
+TEST(keeps_lines_whole)
 {
     static const struct vector vectors[] = {
         {"out=tee partial=0 -- %F say=a print=b", "out", "[0] ab\n"},
@@ -65,9 +63,9 @@ static void keeps_lines_whole(void)
     CHECK(vectors);
 }
 
-static void shows_an_unfinished_line_in_time(void)
+TEST(shows_an_unfinished_line_in_time)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     char shown[256];
     jr_drive_start(&drive, JR_DRIVE_PIPE, "out=tee partial=30 -- %F say=half await=go print=whole");
     ssize_t len = read(drive.from, shown, sizeof shown - 1);
@@ -78,27 +76,24 @@ static void shows_an_unfinished_line_in_time(void)
     len = read(drive.from, shown, sizeof shown - 1);
     shown[len > 0 ? len : 0] = '\0';
     JR_ASSERT_TEXT(shown, "[0] whole\n");
-    jr_drive_close(&drive);
 }
 
-static void keeps_every_byte_in_the_file(void)
+TEST(keeps_every_byte_in_the_file)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     size_t len = 0;
     CU_ASSERT_TRUE(jr_drive_run(&drive, "out=tee -- %F bytes"));
-    char *held = jr_drive_read(&drive, LOG(0, "stdout"), &len);
+    TEXT(held) = jr_drive_read(&drive, LOG(0, "stdout"), &len);
     CU_ASSERT_EQUAL(len, 256);
     for (size_t i = 0; i < len; i++)
         CU_ASSERT_EQUAL((unsigned char)held[i], i);
-    free(held);
-    jr_drive_close(&drive);
 }
 
 /* One read may take in all that there is, so that the second half is written once the first is
  * seen. */
-static void shows_a_line_without_end_in_pieces(void)
+TEST(shows_a_line_without_end_in_pieces)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     size_t len = 0;
     jr_drive_start(&drive, JR_DRIVE_FILES,
                    "out=tee partial=0 -- %F wide=500000 await=go wide=500000");
@@ -107,7 +102,7 @@ static void shows_a_line_without_end_in_pieces(void)
     CU_ASSERT_TRUE(jr_drive_end(&drive));
     free(jr_drive_read(&drive, LOG(0, "stdout"), &len));
     CU_ASSERT_EQUAL(len, 1000000);
-    char *held = jr_drive_read(&drive, "out", &len);
+    TEXT(held) = jr_drive_read(&drive, "out", &len);
     size_t wide = 0, lines = 0;
     for (size_t i = 0; i < len; i++) {
         wide += held[i] == 'w';
@@ -115,8 +110,6 @@ static void shows_a_line_without_end_in_pieces(void)
     }
     CU_ASSERT_EQUAL(wide, 1000000);
     CU_ASSERT_TRUE(lines > 1 && lines < 20);
-    free(held);
-    jr_drive_close(&drive);
 }
 
 /* Every line of every rank, whole and in order, among the others'. */
@@ -139,15 +132,13 @@ static void check_flood(const char *held, size_t len, unsigned ranks, unsigned l
         CU_ASSERT_EQUAL(next[i], each);
 }
 
-static void never_tears_lines(void)
+TEST(never_tears_lines)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     size_t len = 0;
     CU_ASSERT_TRUE(jr_drive_run(&drive, "ranks=4 out=tee partial=0 -- %F flood=3000000"));
-    char *held = jr_drive_read(&drive, "out", &len);
+    TEXT(held) = jr_drive_read(&drive, "out", &len);
     check_flood(held, len, 4, 30000);
-    free(held);
-    jr_drive_close(&drive);
 }
 
 /* A log of so many bytes has more than a pipe can take for the console, where they go before the
@@ -155,9 +146,9 @@ static void never_tears_lines(void)
 #define MORE 500000
 
 /* Nobody reads until the console is blocked; then nothing is missing. */
-static void waits_for_a_slow_reader(void)
+TEST(waits_for_a_slow_reader)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     static char held[8 * 1000 * 1000];
     size_t len = 0;
     jr_drive_start(&drive, JR_DRIVE_PIPE,
@@ -171,31 +162,27 @@ static void waits_for_a_slow_reader(void)
                   : read(drive.from, held + len, sizeof held - len);
         got = got < 0 ? 0 : got;
     }
-    CU_ASSERT_TRUE(jr_drive_end(&drive));
-    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "console_failed=0"));
+    CU_ASSERT_TRUE(jr_drive_end(&drive) && jr_drive_has(&drive, "outcome", "console_failed=0"));
     check_flood(held, len, 2, 30000);
-    jr_drive_close(&drive);
 }
 
-static void goes_on_when_the_reader_leaves(void)
+TEST(goes_on_when_the_reader_leaves)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     size_t len = 0;
     jr_drive_start(&drive, JR_DRIVE_PIPE, "out=tee -- %F flood=3000000");
     (void)close(drive.from);
     drive.from = -1;
-    CU_ASSERT_TRUE(jr_drive_end(&drive));
-    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "console_failed=1"));
+    CU_ASSERT_TRUE(jr_drive_end(&drive) && jr_drive_has(&drive, "outcome", "console_failed=1"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 0 end=exited code=0"));
     free(jr_drive_read(&drive, LOG(0, "stdout"), &len));
     CU_ASSERT_EQUAL(len, 3000000);
-    jr_drive_close(&drive);
 }
 
 /* A reader that takes nothing cannot keep jobrun from being stopped. */
-static void stops_in_front_of_a_dead_reader(void)
+TEST(stops_in_front_of_a_dead_reader)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     jr_drive_start(&drive, JR_DRIVE_PIPE, "out=tee grace=200 -- %F flood=9000000 hang");
     CU_ASSERT_TRUE(jr_drive_holds(&drive, LOG(0, "stdout"), MORE));
     jr_drive_kill(drive.pid, SIGTERM);
@@ -204,48 +191,40 @@ static void stops_in_front_of_a_dead_reader(void)
                                 "run stop_signal=15 runner_signal=0 timed_out=0 "
                                 "console_failed=1 left=0"));
     CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
-    jr_drive_close(&drive);
 }
 
-static void survives_a_full_log(void)
+TEST(survives_a_full_log)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     CU_ASSERT_TRUE(jr_drive_run(&drive, "out=tee err=tee fsize=100000 -- %F flood=90000 "
                                         "flood=30000 error=fine"));
     /* EFBIG stands for ENOSPC: the same path. */
-    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "log=1:27"));
-    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 0 end=exited code=0"));
+    jr_drive_check(&drive, "outcome", "log=1:27|rank 0 end=exited code=0");
     CU_ASSERT_TRUE(jr_drive_has(&drive, LOG(0, "stderr"), "fine"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/events.jsonl",
                                 "\"event\":\"log_failed\",\"rank\":0,\"stream\":1,\"errno\":27"));
-    jr_drive_close(&drive);
 }
 
-static void is_not_held_by_a_daemon(void)
+TEST(is_not_held_by_a_daemon)
 {
     static const char *const words[] = {"out=tee err=tee -- %F daemonise print=done",
                                         "out=tee -- %F chatter=boo print=done",
                                         "ranks=2 out=tee -- %F fork print=done"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        struct jr_drive drive;
-        CU_ASSERT_TRUE(jr_drive_run(&drive, words[i]));
-        CU_ASSERT_TRUE(jr_drive_has(&drive, "out", "[0] done\n"));
+        DRIVE(drive);
+        CU_ASSERT_TRUE(jr_drive_run(&drive, words[i]) && jr_drive_has(&drive, "out", "[0] done\n"));
         CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "left=0"));
         CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
-        jr_drive_close(&drive);
     }
 }
 
-static void puts_the_time_before_lines(void)
+TEST(puts_the_time_before_lines)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     CU_ASSERT_TRUE(jr_drive_run(&drive, "out=tee timestamps=1 -- %F print=a print=b"));
-    char *held = jr_drive_read(&drive, "out", NULL);
+    TEXT(held) = jr_drive_read(&drive, "out", NULL);
     CU_ASSERT_EQUAL(strlen(held), 2 * strlen("2026-01-01T00:00:00.000Z [0] a\n"));
-    CU_ASSERT_EQUAL(held[10], 'T');
-    CU_ASSERT_PTR_NOT_NULL(strstr(held, "Z [0] b\n"));
-    free(held);
-    jr_drive_close(&drive);
+    CU_ASSERT_TRUE(held[10] == 'T' && strstr(held, "Z [0] b\n") != NULL);
 }
 
 /* Add what a terminal shows to the text `shown`, until it holds `text`, or, where that is NULL,
@@ -266,7 +245,7 @@ static bool read_terminal(const struct jr_drive *drive, char *shown, size_t size
     return true;
 }
 
-static void keeps_a_terminal_safe(void)
+TEST(keeps_a_terminal_safe)
 {
     static const struct {
         const char *words, *want;
@@ -279,20 +258,17 @@ static void keeps_a_terminal_safe(void)
         {"out=tee err=tee -- %F say=1%\r await=go print=2%", "[0] 1%\r\033[K[0] 2%\r\n"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct jr_drive drive;
+        DRIVE(drive);
         char shown[4096] = "";
         jr_drive_start(&drive, JR_DRIVE_TERMINAL, vectors[i].words);
         if (strstr(vectors[i].words, "await") != NULL) {
             CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown, "1%"));
             jr_drive_go(&drive);
         }
-        CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown, NULL));
-        CU_ASSERT_TRUE(jr_drive_end(&drive));
+        CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown, NULL) && jr_drive_end(&drive));
         if (strstr(shown, vectors[i].want) == NULL)
             JR_ASSERT_TEXT(shown, vectors[i].want);
-        CU_ASSERT_PTR_NOT_NULL(strstr(shown, vectors[i].want));
-        CU_ASSERT_PTR_NULL(strstr(shown, "\033]"));
-        jr_drive_close(&drive);
+        CU_ASSERT_TRUE(strstr(shown, vectors[i].want) != NULL && strstr(shown, "\033]") == NULL);
     }
 }
 
@@ -313,26 +289,23 @@ static void check_status(const char *shown)
 
 /* The status is there, tells of a stop before any rank can obey, is cut to the width, and is gone
  * at the end. */
-static void draws_and_erases_the_status(void)
+TEST(draws_and_erases_the_status)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     char shown[4096] = "";
     jr_drive_start(&drive, JR_DRIVE_TERMINAL, "live=1 ranks=2 out=tee -- %F obey tell=ready hang");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 2));
     CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown, "\r\033[Kjobrun: 2 running, "));
     jr_drive_kill(drive.pid, SIGTERM);
-    CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown, NULL));
-    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown, NULL) && jr_drive_end(&drive));
     char *obeyed = strstr(shown, "told to stop");
     CU_ASSERT_PTR_NOT_NULL_FATAL(obeyed);
     check_status(shown);
     *obeyed = '\0';
-    CU_ASSERT_PTR_NOT_NULL(strstr(shown, "s, stopping: SI"));
-    CU_ASSERT_PTR_NULL(strstr(shown, "1 running"));
-    jr_drive_close(&drive);
+    CU_ASSERT_TRUE(strstr(shown, "s, stopping: SI") != NULL && strstr(shown, "1 running") == NULL);
 }
 
-static void shows_and_hides_lines(void)
+TEST(shows_and_hides_lines)
 {
     static const struct vector vectors[] = {
         {"out=tee hide=b -- %F print=a print=b print=c", "out", "[0] a\n[0] c\n"},
@@ -351,9 +324,9 @@ static void shows_and_hides_lines(void)
 }
 
 /* An unfinished line waits for its end, which decides. */
-static void filters_whole_lines_only(void)
+TEST(filters_whole_lines_only)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     char shown[256];
     jr_drive_start(&drive, JR_DRIVE_PIPE,
                    "ranks=2 out=tee partial=1 hide=secret -- %F "
@@ -364,28 +337,24 @@ static void filters_whole_lines_only(void)
     CU_ASSERT_TRUE(jr_drive_end(&drive));
     ssize_t len = read(drive.from, shown, sizeof shown - 1);
     shown[len > 0 ? len : 0] = '\0';
-    CU_ASSERT_PTR_NULL(strstr(shown, "top"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(shown, "[0] end\n"));
+    CU_ASSERT_TRUE(strstr(shown, "top") == NULL && strstr(shown, "[0] end\n") != NULL);
     CU_ASSERT_PTR_NOT_NULL(strstr(shown, "[1] xy\n"));
-    jr_drive_close(&drive);
 }
 
 /* A line that would take for ever is soon shown, and told of. */
-static void gives_hard_patterns_up(void)
+TEST(gives_hard_patterns_up)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     char words[4096] = "out=tee hide=^(w+)+$ -- %F";
     for (int i = 0; i < 120; i++)
         strcat(words, " wide=60 print=!");
-    CU_ASSERT_TRUE(jr_drive_run(&drive, words));
-    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "limits=100 "));
+    CU_ASSERT_TRUE(jr_drive_run(&drive, words) && jr_drive_has(&drive, "outcome", "limits=100 "));
     size_t len = 0;
     free(jr_drive_read(&drive, "out", &len));
     CU_ASSERT_EQUAL(len, 120 * strlen("[0] !\n") + 120 * 60);
-    jr_drive_close(&drive);
 }
 
-static void folds_what_ranks_have_in_common(void)
+TEST(folds_what_ranks_have_in_common)
 {
     static const struct vector vectors[] = {
         {"ranks=4 out=tee collapse=1 -- %F print=a print=b", "out", "[0-3] a\n[0-3] b\n"},
@@ -398,25 +367,22 @@ static void folds_what_ranks_have_in_common(void)
     /* Whether lines meet in time is a matter of the machine's load: what is held to is what every
      * outcome of that has in common. */
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-        struct jr_drive drive;
+        DRIVE(drive);
         CU_ASSERT_TRUE(jr_drive_run(&drive, vectors[i].words));
-        char *held = jr_drive_read(&drive, vectors[i].file, NULL);
+        TEXT(held) = jr_drive_read(&drive, vectors[i].file, NULL);
         if (strcmp(held, vectors[i].want) != 0) {
-            CU_ASSERT_PTR_NOT_NULL(strstr(held, "] a\n"));
-            CU_ASSERT_TRUE(strlen(held) > strlen(vectors[i].want));
+            CU_ASSERT_TRUE(strstr(held, "] a\n") != NULL && strlen(held) > strlen(vectors[i].want));
         }
-        free(held);
-        jr_drive_close(&drive);
     }
 }
 
-static void folds_floods_without_tearing_them(void)
+TEST(folds_floods_without_tearing_them)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     size_t len = 0;
     CU_ASSERT_TRUE(
         jr_drive_run(&drive, "ranks=4 out=tee collapse=1 partial=0 -- %F flood=2000000"));
-    char *held = jr_drive_read(&drive, "out", &len);
+    TEXT(held) = jr_drive_read(&drive, "out", &len);
     unsigned long next[4] = {0}, wrong = 0;
     for (char *line = strtok(held, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         const char *text = strchr(line, ' ');
@@ -435,19 +401,17 @@ static void folds_floods_without_tearing_them(void)
     CU_ASSERT_EQUAL(wrong, 0);
     for (int i = 0; i < 4; i++)
         CU_ASSERT_EQUAL(next[i], 20000);
-    free(held);
-    jr_drive_close(&drive);
 }
 
 /* Teed or redirected, a log stays within its limit, and ends with the stream's end. */
-static void limits_logs(void)
+TEST(limits_logs)
 {
     static const char *const words[] = {
         "out=tee limit=100000 -- %F flood=3000000 print=end",
         "out=file limit=64KiB -- %F flood=3000000 print=end",
     };
     for (int i = 0; i < 2; i++) {
-        struct jr_drive drive;
+        DRIVE(drive);
         size_t len = 0;
         CU_ASSERT_TRUE(jr_drive_run(&drive, words[i]));
         char *held = jr_drive_read(&drive, LOG(0, "stdout"), &len);
@@ -466,19 +430,17 @@ static void limits_logs(void)
         held = jr_drive_read(&drive, "out", &len);
         CU_ASSERT_EQUAL(len, i == 0 ? 30000 * 104 + 8 : 0);
         free(held);
-        jr_drive_close(&drive);
     }
 }
 
 /* More logs than descriptors: they take turns. */
-static void captures_more_than_it_can_hold_open(void)
+TEST(captures_more_than_it_can_hold_open)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     CU_ASSERT_TRUE(jr_drive_run(&drive, "ranks=100 out=tee err=tee nofile=472 hard=472 -- %F "
                                         "print=a error=b print=c"));
     char *held = jr_drive_read(&drive, "outcome", NULL);
-    CU_ASSERT_PTR_NULL(strstr(held, "error"));
-    CU_ASSERT_PTR_NULL(strstr(held, "log=1"));
+    CU_ASSERT_TRUE(strstr(held, "error") == NULL && strstr(held, "log=1") == NULL);
     free(held);
     for (int i = 0; i < 100; i++) {
         char name[64];
@@ -487,17 +449,4 @@ static void captures_more_than_it_can_hold_open(void)
         JR_ASSERT_TEXT(held, "a\nc\n");
         free(held);
     }
-    jr_drive_close(&drive);
 }
-
-JR_UNIT_MAIN("output", CASE(goes_where_it_should), CASE(keeps_lines_whole),
-             CASE(shows_an_unfinished_line_in_time), CASE(keeps_every_byte_in_the_file),
-             CASE(shows_a_line_without_end_in_pieces), CASE(never_tears_lines),
-             CASE(waits_for_a_slow_reader), CASE(goes_on_when_the_reader_leaves),
-             CASE(stops_in_front_of_a_dead_reader), CASE(survives_a_full_log),
-             CASE(is_not_held_by_a_daemon), CASE(puts_the_time_before_lines),
-             CASE(keeps_a_terminal_safe), CASE(draws_and_erases_the_status),
-             CASE(shows_and_hides_lines), CASE(filters_whole_lines_only),
-             CASE(gives_hard_patterns_up), CASE(folds_what_ranks_have_in_common),
-             CASE(folds_floods_without_tearing_them), CASE(limits_logs),
-             CASE(captures_more_than_it_can_hold_open))

@@ -17,17 +17,16 @@ struct vector {
 static void check(const struct vector *vectors, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct jr_drive drive;
+        DRIVE(drive);
         CU_ASSERT_TRUE(jr_drive_run(&drive, vectors[i].words));
         for (int j = 0; j < 4 && vectors[i].want[j] != NULL; j++)
             CU_ASSERT_TRUE(jr_drive_has(&drive, vectors[i].file, vectors[i].want[j]));
         CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
-        jr_drive_close(&drive);
     }
 }
 #define CHECK(vectors) check(vectors, sizeof vectors / sizeof vectors[0])
 
-static void tells_why_not(void)
+TEST(tells_why_not)
 {
     static const struct vector vectors[] = {
         {"ranks=3 path=/bin -- no-such-program",
@@ -62,7 +61,7 @@ static void try_script(const char *text, const char *verdict)
     (void)unlink(path);
 }
 
-static void tells_a_script_without_interpreter(void)
+TEST(tells_a_script_without_interpreter)
 {
     try_script("echo\n", "stage=exec errno=ENOEXEC");
     try_script("#!/no/such\n", "stage=exec errno=ELIBACC");
@@ -71,7 +70,7 @@ static void tells_a_script_without_interpreter(void)
 }
 
 /* A start that fails ends the ranks that were started before it. */
-static void stops_what_runs(void)
+TEST(stops_what_runs)
 {
     static const struct vector vectors[] = {
         {"ranks=3 missing=1 policy=continue -- %F hang",
@@ -83,7 +82,7 @@ static void stops_what_runs(void)
     CHECK(vectors);
 }
 
-static void gives_a_clean_start(void)
+TEST(gives_a_clean_start)
 {
     static const struct vector vectors[] = {
         {"-- %F fds", "out", {"fds 0 1 2 1000\n"}},
@@ -102,7 +101,7 @@ static void gives_a_clean_start(void)
     CHECK(vectors);
 }
 
-static void gives_back_its_limits(void)
+TEST(gives_back_its_limits)
 {
     static const struct vector vectors[] = {
         {"ranks=40 nofile=100 out=tee err=tee -- %F place", "out", {"[39] cwd", "nofile 100 "}},
@@ -111,7 +110,7 @@ static void gives_back_its_limits(void)
     CHECK(vectors);
 }
 
-static void binds_to_cpus(void)
+TEST(binds_to_cpus)
 {
     static const struct vector vectors[] = {
         {"cpus=0 -- grep Cpus_allowed_list /proc/self/status", "out", {"Cpus_allowed_list:\t0\n"}},
@@ -122,7 +121,7 @@ static void binds_to_cpus(void)
     CHECK(vectors);
 }
 
-static void counts_before_it_starts(void)
+TEST(counts_before_it_starts)
 {
     static const struct vector vectors[] = {
         {"ranks=40 hard=100 out=tee -- /bin/true",
@@ -134,101 +133,83 @@ static void counts_before_it_starts(void)
     CHECK(vectors);
 }
 
-static void keeps_what_nohup_ignored(void)
+TEST(keeps_what_nohup_ignored)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     jr_drive_start(&drive, JR_DRIVE_NOHUP, "-- %F signals");
     CU_ASSERT_TRUE(jr_drive_end(&drive));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "out", "signals ignored 1 ignored 2\n"));
-    jr_drive_close(&drive);
 }
 
 /* A parent that ignores SIGCHLD takes no ends from us, nor from the ranks. */
-static void waits_where_ends_were_ignored(void)
+TEST(waits_where_ends_were_ignored)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     jr_drive_start(&drive, JR_DRIVE_NOCHLD, "-- %F signals exit=3");
-    CU_ASSERT_TRUE(jr_drive_end(&drive));
-    CU_ASSERT_TRUE(jr_drive_has(&drive, "out", "signals\n"));
+    CU_ASSERT_TRUE(jr_drive_end(&drive) && jr_drive_has(&drive, "out", "signals\n"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 0 end=exited code=3"));
-    jr_drive_close(&drive);
 }
 
-static void runs_with_closed_descriptors(void)
+TEST(runs_with_closed_descriptors)
 {
     static const char *const words[] = {"-- %F fds print=x error=y",
                                         "out=tee err=tee -- %F fds print=x",
                                         "out=file err=file -- %F fds print=x error=y"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        struct jr_drive drive;
+        DRIVE(drive);
         jr_drive_start(&drive, JR_DRIVE_CLOSED, words[i]);
         CU_ASSERT_TRUE(jr_drive_end(&drive));
         CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 0 end=exited code=0"));
         if (i > 0)
             CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/attempt_0/0/stdout.log",
                                         "fds 0 1 2 1000\nx\n"));
-        jr_drive_close(&drive);
     }
 }
 
 /* Whatever numbers the caller's descriptors have, they are not in our way. */
-static void runs_among_many_descriptors(void)
+TEST(runs_among_many_descriptors)
 {
     for (unsigned count = 0; count < 24; count++) {
-        struct jr_drive drive;
+        DRIVE(drive);
         jr_drive_start(&drive, JR_DRIVE_CROWD(count), "ranks=2 out=tee err=file -- %F fds error=y");
-        CU_ASSERT_TRUE(jr_drive_end(&drive));
-        CU_ASSERT_TRUE(jr_drive_has(&drive, "out", "[1] fds 0 1 2 1000\n"));
+        CU_ASSERT_TRUE(jr_drive_end(&drive) && jr_drive_has(&drive, "out", "[1] fds 0 1 2 1000\n"));
         CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/attempt_0/1/stderr.log", "y\n"));
-        jr_drive_close(&drive);
     }
 }
 
-static void reports_every_exit_code(void)
+TEST(reports_every_exit_code)
 {
     static char words[8192] = "ranks=256 policy=continue -- %F";
-    struct jr_drive drive;
+    DRIVE(drive);
     size_t len = strlen(words);
     for (int i = 0; i < 256; i++)
         len += (size_t)snprintf(words + len, sizeof words - len, " %d:exit=%d", i, i);
     CU_ASSERT_TRUE(jr_drive_run(&drive, words));
-    char *outcome = jr_drive_read(&drive, "outcome", NULL);
+    TEXT(outcome) = jr_drive_read(&drive, "outcome", NULL);
     for (int i = 0; i < 256; i++) {
         char want[64];
         (void)snprintf(want, sizeof want, "rank %d end=exited code=%d signal=0", i, i);
         CU_ASSERT_PTR_NOT_NULL(strstr(outcome, want));
     }
-    free(outcome);
-    jr_drive_close(&drive);
 }
 
-static void reports_signals(void)
+TEST(reports_signals)
 {
     static const int signals[] = {1, 2, 3, 6, 8, 9, 11, 13, 14, 15, 34, 64};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         char words[64], want[64];
-        struct jr_drive drive;
+        DRIVE(drive);
         (void)snprintf(words, sizeof words, "-- %%F signal=%d", signals[i]);
         (void)snprintf(want, sizeof want, "rank 0 end=signaled code=0 signal=%d ", signals[i]);
-        CU_ASSERT_TRUE(jr_drive_run(&drive, words));
-        CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", want));
+        CU_ASSERT_TRUE(jr_drive_run(&drive, words) && jr_drive_has(&drive, "outcome", want));
         CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rss=1"));
-        jr_drive_close(&drive);
     }
 }
 
 /* Nothing of a run stays in its caller: neither signals nor descriptors. */
-static void runs_again_and_again(void)
+TEST(runs_again_and_again)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     CU_ASSERT_TRUE(jr_drive_run(&drive, "repeat=50 hard=150 ranks=4 out=tee -- %F fds"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 3 end=exited code=0"));
-    jr_drive_close(&drive);
 }
-
-JR_UNIT_MAIN("start", CASE(tells_why_not), CASE(tells_a_script_without_interpreter),
-             CASE(stops_what_runs), CASE(gives_a_clean_start), CASE(gives_back_its_limits),
-             CASE(counts_before_it_starts), CASE(binds_to_cpus), CASE(keeps_what_nohup_ignored),
-             CASE(waits_where_ends_were_ignored), CASE(runs_with_closed_descriptors),
-             CASE(runs_among_many_descriptors), CASE(reports_every_exit_code),
-             CASE(reports_signals), CASE(runs_again_and_again))

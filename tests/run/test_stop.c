@@ -34,7 +34,7 @@ static void check(const struct vector *vectors, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct vector *vector = &vectors[i];
-        struct jr_drive drive;
+        DRIVE(drive);
         jr_drive_start(&drive, JR_DRIVE_FILES, vector->words);
         CU_ASSERT_TRUE(jr_drive_ready(&drive, vector->ready));
         if (strstr(vector->words, "await=go") != NULL)
@@ -49,7 +49,6 @@ static void check(const struct vector *vectors, size_t count)
             CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", vector->want[j]));
         CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "left=0"));
         CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
-        jr_drive_close(&drive);
     }
 }
 #define CHECK(vectors) check(vectors, sizeof vectors / sizeof vectors[0])
@@ -61,7 +60,7 @@ static void check(const struct vector *vectors, size_t count)
 #define KILLED  "end=signaled code=0 signal=9 stage=none errno=0 stopped_with=15 killed=1"
 #define FAILED3 "end=exited code=3 signal=0 stage=none errno=0 stopped_with=0 killed=0"
 
-static void stops_the_others_when_one_fails(void)
+TEST(stops_the_others_when_one_fails)
 {
     static const struct vector failures[] = {
         {"ranks=3 -- %F 1:exit=3 hang", 0, {0}, {"rank 1 " FAILED3}},
@@ -95,7 +94,7 @@ static void stops_the_others_when_one_fails(void)
     CHECK(failures);
 }
 
-static void lets_the_others_run_on(void)
+TEST(lets_the_others_run_on)
 {
     static const struct vector vectors[] = {
         {"ranks=3 policy=continue -- %F 1:exit=3 print=x",
@@ -115,7 +114,7 @@ static void check_time(const char *words, unsigned ranks, const char *rank_0)
 {
     size_t begun = 0;
     for (unsigned ms = 50; begun < ranks && ms < JR_DRIVE_WAIT_MS; ms *= 4) {
-        struct jr_drive drive;
+        DRIVE(drive);
         char timed[128];
         (void)snprintf(timed, sizeof timed, "run=%u %s", ms, words);
         CU_ASSERT_TRUE(jr_drive_run(&drive, timed));
@@ -124,12 +123,11 @@ static void check_time(const char *words, unsigned ranks, const char *rank_0)
         if (begun == ranks)
             CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", rank_0));
         CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
-        jr_drive_close(&drive);
     }
     CU_ASSERT_EQUAL(begun, ranks);
 }
 
-static void keeps_to_its_time(void)
+TEST(keeps_to_its_time)
 {
     static const struct vector vectors[] = {
         {"run=3600000 -- %F print=x", 0, {0}, {"timed_out=0"}},
@@ -139,7 +137,7 @@ static void keeps_to_its_time(void)
     CHECK(vectors);
 }
 
-static void obeys_signals(void)
+TEST(obeys_signals)
 {
     static const struct vector vectors[] = {
         {"ranks=2 -- %F tell=ready hang",
@@ -179,9 +177,8 @@ static bool try_double_signal(void)
     jr_drive_kill(runner, SIGCONT);
     /* Written when nothing is left to be done. */
     CU_ASSERT_TRUE(jr_drive_await(&drive, EVENTS, "\"event\":\"stop\""));
-    char *held = jr_drive_read(&drive, EVENTS, NULL);
+    TEXT(held) = jr_drive_read(&drive, EVENTS, NULL);
     bool one = strstr(held, "\"event\":\"kill\"") == NULL;
-    free(held);
     if (one)
         jr_drive_go(&drive);
     CU_ASSERT_TRUE(jr_drive_end(&drive));
@@ -193,7 +190,7 @@ static bool try_double_signal(void)
     return one;
 }
 
-static void takes_a_double_signal_for_one(void)
+TEST(takes_a_double_signal_for_one)
 {
     bool one = false;
     for (int i = 0; i < 10 && !one; i++)
@@ -201,23 +198,21 @@ static void takes_a_double_signal_for_one(void)
     CU_ASSERT_TRUE(one);
 }
 
-static void ignores_hangup_under_nohup(void)
+TEST(ignores_hangup_under_nohup)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     jr_drive_start(&drive, JR_DRIVE_NOHUP, "-- %F obey tell=ready hang");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
     jr_drive_kill(drive.pid, SIGHUP);
     jr_drive_kill(drive.pid, SIGINT);
     jr_drive_kill(drive.pid, SIGTERM);
-    CU_ASSERT_TRUE(jr_drive_end(&drive));
-    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "stop_signal=15"));
-    jr_drive_close(&drive);
+    CU_ASSERT_TRUE(jr_drive_end(&drive) && jr_drive_has(&drive, "outcome", "stop_signal=15"));
 }
 
 /* ^Z and fg: the guard stops as a shell's job does, and the ranks with it. */
-static void suspends_and_resumes(void)
+TEST(suspends_and_resumes)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     jr_drive_start(&drive, JR_DRIVE_FILES, "-- %F tell=ready hang");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
     pid_t pid = jr_drive_rank(&drive, 0);
@@ -233,17 +228,15 @@ static void suspends_and_resumes(void)
     CU_ASSERT_TRUE(jr_drive_state(pid, 'T'));
     jr_drive_kill(drive.pid, SIGTERM);
     jr_drive_kill(drive.pid, SIGCONT);
-    CU_ASSERT_TRUE(jr_drive_end(&drive));
-    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 0 " STOPPED));
-    jr_drive_close(&drive);
+    CU_ASSERT_TRUE(jr_drive_end(&drive) && jr_drive_has(&drive, "outcome", "rank 0 " STOPPED));
 }
 
 /* Ends that the kernel saw one after the other are told in that order, however late the runner
  * looks. */
-static void keeps_the_order_of_ends(void)
+TEST(keeps_the_order_of_ends)
 {
     static const unsigned ends[] = {2, 0, 1};
-    struct jr_drive drive;
+    DRIVE(drive);
     pid_t pids[3];
     jr_drive_start(&drive, JR_DRIVE_FILES, "ranks=3 policy=continue -- %F hang");
     /* Told once the runner waits for all of them. */
@@ -259,7 +252,7 @@ static void keeps_the_order_of_ends(void)
     }
     jr_drive_kill(runner, SIGCONT);
     CU_ASSERT_TRUE(jr_drive_end(&drive));
-    char *outcome = jr_drive_read(&drive, "outcome", NULL);
+    TEXT(outcome) = jr_drive_read(&drive, "outcome", NULL);
     for (unsigned i = 0; i < 3; i++) {
         char rank[16], order[16];
         (void)snprintf(rank, sizeof rank, "rank %u ", ends[i]);
@@ -269,20 +262,12 @@ static void keeps_the_order_of_ends(void)
         char *found = strstr(line, order);
         CU_ASSERT_TRUE(found != NULL && found < line + strcspn(line, "\n"));
     }
-    free(outcome);
-    jr_drive_close(&drive);
 }
 
-static void takes_many_ranks(void)
+TEST(takes_many_ranks)
 {
-    struct jr_drive drive;
+    DRIVE(drive);
     CU_ASSERT_TRUE(jr_drive_run(&drive, "ranks=512 out=tee err=tee -- %F print=x 300:exit=3"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 300 " FAILED3));
     CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
-    jr_drive_close(&drive);
 }
-
-JR_UNIT_MAIN("stop", CASE(stops_the_others_when_one_fails), CASE(lets_the_others_run_on),
-             CASE(keeps_to_its_time), CASE(obeys_signals), CASE(takes_a_double_signal_for_one),
-             CASE(ignores_hangup_under_nohup), CASE(suspends_and_resumes),
-             CASE(keeps_the_order_of_ends), CASE(takes_many_ranks))
