@@ -1,9 +1,11 @@
 /* The summary for people: the verdict, what became of the run, and where to look. */
 #include "report/summary.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -796,6 +798,15 @@ void jr_judgement_print(struct jr_buf *out, const struct jr_judgement *report,
 
 enum { COMMAND_COLUMN = 62 }; /* where the command begins, if there is room */
 
+/* Whether there is something to read: a stream that is silent for long has an empty file. */
+static bool has_log(const struct jr_page *page, const char *path, bool silent)
+{
+    struct stat st;
+    if (path == NULL || silent)
+        return false;
+    return fstatat(page->run_fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_size > 0;
+}
+
 /* The rank whose logs are worth reading if the cause has none: the first that did not deliver, else
  * the first that ran. NULL: there is none. */
 static const struct jr_plan_rank *rank_to_look_at(const struct jr_page *page)
@@ -804,8 +815,8 @@ static const struct jr_plan_rank *rank_to_look_at(const struct jr_page *page)
     for (size_t i = page->report->count; i-- > 0;) {
         const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
         const struct jr_rank_outcome *end = &page->outcome->ranks[i];
-        bool captured = (rank->out_path != NULL && !end->silent[0]) ||
-                        (rank->err_path != NULL && !end->silent[1]);
+        bool captured = has_log(page, rank->out_path, end->silent[0]) ||
+                        has_log(page, rank->err_path, end->silent[1]);
         bool missed = page->report->ranks[i].state == JR_RANK_INCOMPLETE;
         if (captured && end->pid != 0 && (missed || page->report->status != JR_RUN_INCOMPLETE))
             found = rank;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -48,13 +47,10 @@ void jr_outcome_note_logs(struct jr_outcome *outcome, const struct jr_plan *plan
     for (uint32_t i = 0; i < outcome->count; i++) {
         const struct jr_plan_rank *rank = &plan->ranks[plan->first + i];
         const char *const paths[] = {rank->out_path, rank->err_path};
-        for (int n = 0; n < 2; n++) {
-            struct stat st; /* one that was silent for long has an empty file */
-            bool there = paths[n] != NULL && fstatat(fd, paths[n], &st, AT_SYMLINK_NOFOLLOW) == 0;
-            outcome->ranks[i].silent[n] = there
-                                              ? st.st_size == 0 && outcome->ranks[i].log_errno == 0
-                                              : paths[n] != NULL && errno == ENOENT;
-        }
+        for (int n = 0; n < 2; n++)
+            outcome->ranks[i].silent[n] = paths[n] != NULL &&
+                                          jr_access(fd, paths[n], F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+                                          errno == ENOENT;
     }
 }
 

@@ -65,7 +65,7 @@ void jr_outcome_share(struct jr_rank_outcome *ranks, uint32_t count, int sig, ui
 /* Mark all running ranks as ended by our SIGKILL, without further knowledge. */
 void jr_outcome_kill(struct jr_outcome *outcome);
 
-/* Note which streams of the plan's ranks wrote no log, in the run folder `fd`.
+/* Note which streams of the plan's ranks have no log, in the run folder `fd`.
  */
 void jr_outcome_note_logs(struct jr_outcome *outcome, const struct jr_plan *plan, int fd);
 

@@ -341,15 +341,16 @@ class Kinds(Case):
         run = self.begin("""
 import os, time
 rank = os.environ["RANK"]
-if rank == "0":
-    for _ in range(40):  # so that all lines of the other stream come late
-        os.write(2, b"z" * 99999 + b"\\n")
+if rank == "4":
+    for _ in range(40):  # so that all lines of the others come late
+        os.write(1, b"z" * 99999 + b"\\n")
     open("full", "w").close()
+    raise SystemExit
 while not os.path.exists("full"):
     time.sleep(0.001)
 for i in range(2000):
     os.write(1, b"%09d same\\n" % i)
-""", "-s", "console.collapse=true", stderr=STDOUT, ranks=4)
+""", "-s", "console.collapse=true", stderr=STDOUT, ranks=5)
         self.recorded()
         text = run.stdout.read().decode()
         self.assertEqual(run.wait(WAIT), 0)

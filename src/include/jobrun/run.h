@@ -157,8 +157,8 @@ struct jr_rank_outcome {
     bool on_screen;        /* the end of its standard error stands on the terminal */
     uint32_t left_running; /* processes that it left when it ended by itself,
                               and that jobrun then ended */
-    bool silent[2];        /* the stream was to have that file, and has none or an
-                              empty one, for nothing was written to it */
+    bool silent[2];        /* the stream was to have that file, and has none, for
+                              nothing was written to it */
 };
 
 /* A machine of the job that has no ranks of it any more: a spare has its place, or it was one. */

@@ -311,6 +311,7 @@ TEST(rows_are_written_and_read)
         JR_ARENA_CLEANUP struct jr_arena arena = JR_ARENA_INIT;
         struct outer got = {0};
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        json_t *read[2]; /* texts of `got` are those of the first */
         for (int again = 0; again < 2; again++) {
             const struct outer *from = again ? &got : &vectors[i].outer;
             jr_buf_clear(&text);
@@ -318,10 +319,11 @@ TEST(rows_are_written_and_read)
             jr_json_rows_put(&text, outer_rows, OUTER_ROWS, (const void *[]){from});
             jr_buf_char(&text, '}');
             JR_ASSERT_TEXT(text.data, jq(vectors[i].expected));
-            json_t *json = jr_json_parse(text.data, text.len, NULL);
-            jr_json_rows_get(outer_rows, OUTER_ROWS, (void *[]){&got}, &arena, json);
-            json_decref(again ? json : NULL);
+            read[again] = jr_json_parse(text.data, text.len, NULL);
+            jr_json_rows_get(outer_rows, OUTER_ROWS, (void *[]){&got}, &arena, read[again]);
         }
+        json_decref(read[0]);
+        json_decref(read[1]);
         CU_ASSERT_EQUAL(got.small, i == 0 ? -1 : 7);
     }
 }
