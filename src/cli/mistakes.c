@@ -13,8 +13,10 @@
 #include "cli/cli.h"
 #include "cli/mistakes.h"
 #include "cli/options.h"
+#include "record/run_list.h"
 #include "session/support.h"
 #include "session/sweep/row_table.h"
+#include "session/sweep/show_sweep.h"
 #include "spec/foreign.h"
 
 #include "base/banned.h"
@@ -63,18 +65,39 @@ static void add_words(struct jr_buf *out, const struct jr_cli *cli, const char *
         jr_buf_escaped(out, line.data, line.len);
 }
 
+/* Append the whole path of a run's folder, or of a sweep's, by its id or its own path. Returns
+ * whether there is such a run: no other folder is told to anybody who means to remove one. */
+static bool add_run_folder(struct jr_buf *path, const struct jr_cli *cli, const char *run)
+{
+    char id[256];
+    JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
+    const char *log_dir = jr_cli_log_dir(cli);
+    if (strchr(run, '/') == NULL) {
+        if (run[0] == '\0' ||
+            (!jr_sweep_find(id, log_dir, run) && jr_record_find(id, log_dir, run, NULL) != 0))
+            return false;
+        jr_buf_printf(&typed, "%s/%s", log_dir, id);
+    } else {
+        jr_buf_printf(&typed, "%s/run.json", run);
+        if (typed.failed || access(typed.data, F_OK) != 0)
+            return false;
+        typed.len = 0;
+        jr_buf_str(&typed, run);
+    }
+    JR_FREE char *folder = typed.failed ? NULL : realpath(typed.data, NULL);
+    jr_buf_str(path, folder == NULL ? "" : folder);
+    return folder != NULL && !path->failed;
+}
+
 /* Say what is typed for the line whose first word is a verb of others; `here` is typed instead of
  * that. */
 static int foreign_verb_line(const struct jr_cli *cli, const char *word, const char *here)
 {
     struct jr_buf out = JR_BUF_INIT;
     if (strcmp(here, "prune") == 0 && cli->words_count == 2) { /* one run, and prune keeps 50 */
-        JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
-        jr_buf_printf(&path, "%s/%s", jr_cli_log_dir(cli), cli->words[1]);
-        JR_FREE char *folder = path.failed ? NULL : realpath(path.data, NULL); /* not `latest` */
-        if (folder != NULL) {
-            JR_BUF_CLEANUP struct jr_buf typed = JR_BUF_INIT;
-            jr_shell_quote(&typed, folder);
+        JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT, typed = JR_BUF_INIT;
+        if (add_run_folder(&path, cli, cli->words[1])) {
+            jr_shell_quote(&typed, path.data);
             return jr_cli_say(cli, JR_STATUS_USAGE,
                               "'%s' is not a verb of jobrun; a run that has ended is removed with "
                               "its folder: rm -r %s",

@@ -290,14 +290,21 @@ class Looking(harness.Case):
         """prune keeps the newest 50, and so would not remove it."""
         self.write("t.jobrun.yaml", shell("true"))
         self.expect(self.jobrun("t.jobrun.yaml", "--run-id", "a"), 0)
-        for name in "a", "latest":
+        self.write("t.jobrun.yaml", shell("true", 1, "log_dir: b c\n"))
+        self.expect(self.jobrun("t.jobrun.yaml", "--run-id", "b"), 0)
+        for name in "a", "latest", "runs/a", self.folder / "runs/a":
             done = self.expect(self.jobrun("rm", name), 2)
             self.assertTrue(done.stderr.endswith(
                 ": rm -r %s\n" % shlex.quote(
                     os.path.realpath(self.folder / "runs/a"))),
                 done.stderr)
-        self.assertIn("jobrun prune\n",
-                      self.expect(self.jobrun("rm", "b"), 2).stderr)
+        done = self.expect(self.jobrun("rm", "b", "--log-dir", "b c"), 2)
+        self.assertIn("/b c/b'\n", done.stderr)
+        # What is no run is told to nobody who means to remove one.
+        for name in "b", "..", ".", "", "../t.jobrun.yaml", "../runs":
+            done = self.expect(self.jobrun("rm", name), 2)
+            self.assertIn("jobrun prune\n", done.stderr)
+            self.assertNotIn("rm -r", done.stderr)
 
     def test_another_log_dir(self):
         self.write("d.jobrun.yaml", shell("true", 1, "log_dir: elsewhere\n"))
