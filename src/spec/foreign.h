@@ -112,9 +112,8 @@ enum jr_flag_takes {
     X(PAIR, pair)                 /* NAME=VALUE, for the ranks' environment */                     \
     X(ENV_TWO, env_two)           /* NAME VALUE, the same */                                       \
     X(EXPORT, export)             /* ALL, NONE, NIL, NAME and NAME=VALUE, with commas */           \
-    X(NAMED, named)               /* `field` is env.PREFIX*: the flag's name for the star */       \
+    X(NAMED, named)               /* `field` is a variable; a star is for the flag's name */       \
     X(AXIS, axis)                 /* a size of the mesh that the program is told, too */           \
-    X(HOROVOD, horovod)           /* HOROVOD_ and `field`, or the flag's name */                   \
     X(MEGABYTES, megabytes)       /* the same, in bytes */                                         \
     X(MCA, mca)                   /* an MCA parameter is a variable, too */                        \
     X(SECRET, secret)             /* nothing of it may stand in a comment */                       \

@@ -445,6 +445,9 @@ class Translation(harness.Case):
                       told)
         self.assertIn("  --rdzv-conf VALUE\n      without a counterpart: ",
                       told)
+        told = self.translate("horovodrun --help").stdout
+        self.assertIn("  --cache-capacity VALUE\n      env.HOROVOD_CACHE_CAPACITY\n", told)
+        self.assertNotIn("without a counterpart\n", told)
 
     def test_arguments_arrive_as_a_shell_would_have_them(self):
         show = self.write("show", SHOW)

@@ -74,6 +74,10 @@ uint32_t jr_put_count(const struct jr_translator *t, const char *path);
 /* Counts that do not fit together, as the launchers deal them out. */
 int jr_put_sizes(struct jr_translator *t);
 
+/* The path of a row, with an option's name in capitals for the star that it may end in; NULL too
+ * where the row has none. */
+const char *jr_turn_path(struct jr_translator *t, const char *path, const char *name);
+
 /* Turn the value of a flag, which has a turn, into that of its field. Returns 0, or -1 with a usage
  * error. */
 int jr_turn(struct jr_translator *t, const struct jr_given *given);

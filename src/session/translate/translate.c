@@ -90,7 +90,7 @@ static int apply_flag(struct jr_translator *t, const struct jr_given *given)
         /* Only the shell knows the value: where to state it by hand. A field that can be resolved
          * is left to that. */
         static const char why[] = "only the shell knows the value";
-        const char *path = flag->field;
+        const char *path = jr_turn_path(t, flag->field, given->name);
         const struct jr_spec_field *field = path == NULL ? NULL : jr_field_find(path);
         jr_note_add(t, JR_VERDICT_LOST, given->what,
                     path == NULL ? why : jr_arena_printf(t->arena, "%s: state '%s'", why, path));

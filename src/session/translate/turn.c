@@ -242,35 +242,33 @@ static int turn_exclude(struct jr_translator *t, const struct jr_given *given)
     return t->exclude == NULL ? -1 : 0;
 }
 
-/* A variable of the ranks: env. and `prefix` as they are, then `name` in capitals. */
-static int put_named(struct jr_translator *t, const struct jr_given *given, const char *prefix,
-                     size_t len, const char *name)
+const char *jr_turn_path(struct jr_translator *t, const char *path, const char *name)
 {
-    const char *value = given->value == NULL ? "1" : given->value; /* a switch of Horovod */
-    char *path = jr_arena_printf(t->arena, "env.%.*s%s", (int)len, prefix, name);
-    if (path == NULL)
-        return -1;
-    for (char *at = path + 4; *at != '\0'; at++)
+    const char *star = path == NULL ? NULL : strchr(path, '*');
+    if (star == NULL)
+        return path;
+    char *full = jr_arena_printf(t->arena, "%.*s%s", (int)(star - path), path, name);
+    for (char *at = full == NULL ? NULL : full + (star - path); at != NULL && *at != '\0'; at++)
         *at = (char)(*at == '-' ? '_' : toupper((unsigned char)*at));
-    return jr_put(t, given, path, jr_template_literal(t->arena, value));
+    return full;
+}
+
+/* A variable of the ranks; a switch of Horovod is 1. */
+static int put_named(struct jr_translator *t, const struct jr_given *given, const char *path)
+{
+    path = jr_turn_path(t, path, given->name);
+    const char *value = jr_template_literal(t->arena, given->value == NULL ? "1" : given->value);
+    return path == NULL || value == NULL ? -1 : jr_put(t, given, path, value);
 }
 
 static int turn_named(struct jr_translator *t, const struct jr_given *given)
 {
-    const char *prefix = given->flag->field + strlen("env.");
-    return put_named(t, given, prefix, strcspn(prefix, "*"), given->name);
+    return put_named(t, given, given->flag->field);
 }
 
 static int turn_axis(struct jr_translator *t, const struct jr_given *given)
 {
-    return turn_field(t, given) != 0 ? -1 : put_named(t, given, "", 0, given->name);
-}
-
-static int turn_horovod(struct jr_translator *t, const struct jr_given *given)
-{
-    const char *stated = given->flag->field;
-    return put_named(t, given, "HOROVOD_", strlen("HOROVOD_"),
-                     stated != NULL ? stated : given->name);
+    return turn_field(t, given) != 0 ? -1 : put_named(t, given, "env.*");
 }
 
 static int turn_megabytes(struct jr_translator *t, const struct jr_given *given)
@@ -280,7 +278,7 @@ static int turn_megabytes(struct jr_translator *t, const struct jr_given *given)
     if (!jr_num_u32(given->value, &megabytes))
         return jr_given_wrong(t, given, "a number of megabytes");
     bytes.value = jr_arena_printf(t->arena, "%" PRIu64, (uint64_t)megabytes << 20);
-    return bytes.value == NULL ? -1 : turn_horovod(t, &bytes);
+    return bytes.value == NULL ? -1 : turn_named(t, &bytes);
 }
 
 static int turn_mca(struct jr_translator *t, const struct jr_given *given)
